@@ -25,15 +25,13 @@ PRIVATE, PUBLIC = 0o600, 0o666
 
 READ_SECONDS = 300.0
 """The longest that reading one file may take. A file that trickles, as some in /proc or on a network do, ends there."""
-NEW = ".new-"
-"""How the name of a file begins that is yet to be moved to its place; a process that is killed leaves it behind."""
 CHUNK = 1 << 16
 """How much is read at once of a file that does not say how large it is."""
 
 LEFT_BEHIND_SECONDS = 3600.0
 """A temporary file of this age belongs to no process that still writes it."""
 
-_TEMPORARY = re.compile(re.escape(NEW) + "[0-9a-f]{16}")
+_TEMPORARY = re.compile(r"\.new-[0-9a-f]{16}")
 _READ = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 _WRITE = os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -123,7 +121,7 @@ def written_beside(path: Path, content: bytes, mode: int = PRIVATE, durable: boo
     has the content, so that a power failure cannot leave an empty file. Raises OSError.
     """
     _remove_left_behind(path.parent)
-    temporary = path.parent / f"{NEW}{os.urandom(8).hex()}"
+    temporary = path.parent / f".new-{os.urandom(8).hex()}"
     with _named(path):
         descriptor = _open(temporary, _WRITE | os.O_EXCL, mode)
     try:

@@ -13,7 +13,7 @@ pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 PROGRAM = """
 import resource
 import torch
-from training.memory import keep_freed_memory
+from training.devices import keep_freed_memory
 
 def faults():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +12,6 @@ import click
 
 from go_rules.machine.printable import shown
 from go_rules.machine.texts import parse_number
-from training.priority import give_way
 
 if TYPE_CHECKING:
     from training.config import NetworkConfig, TrainingConfig
@@ -17,6 +19,20 @@ if TYPE_CHECKING:
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 existing = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+LOWEST = 19
+"""The priority of processes that get what time the others leave, on systems where `nice` sets it."""
+IDLE_PRIORITY_CLASS = 0x40
+"""The same on Windows."""
+
+
+def give_way() -> None:
+    """Let all other processes go first, from now on and until this one ends; so do those that it starts later."""
+    if sys.platform == "win32":
+        this_process = ctypes.c_void_p(-1)
+        ctypes.windll.kernel32.SetPriorityClass(this_process, IDLE_PRIORITY_CLASS)
+    else:
+        os.nice(LOWEST)
 
 
 class NetworkFile(click.ParamType):  # type: ignore[type-arg]

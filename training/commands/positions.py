@@ -131,8 +131,8 @@ def selfplay(
     import os
 
     from nets.open import open_network
+    from training.selfplay.play import Reanalysis
     from training.selfplay.play import selfplay as run
-    from training.selfplay.worker import Reanalysis
 
     if teacher is None and disagreement is not None:
         raise click.UsageError("--disagreement needs a --teacher to disagree with")

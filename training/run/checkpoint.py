@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import torch
 
-from go_rules.machine.files import NEW, PUBLIC, opened_regular, write_whole
+from go_rules.machine.files import PUBLIC, opened_regular, write_whole
 from training.errors import TrainingError
 from training.samples.sample_files import Origin
 
@@ -65,13 +65,10 @@ class Checkpoint:
 
 
 def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
-    """Replace the checkpoint at `path`, in a folder that no other process writes to. Where this fails, the one before
-    stays. Raises TrainingError."""
+    """Replace the checkpoint at `path`. Where this fails, the one before stays. Raises TrainingError."""
     buffer = io.BytesIO()
     torch.save({**vars(checkpoint), "progress": msgspec.json.encode(checkpoint.progress).decode()}, buffer)
     try:
-        for left in path.parent.glob(f"{NEW}*"):  # by a process that was killed while it saved
-            left.unlink()
         write_whole(path, buffer.getvalue(), PUBLIC, durable=True)
     except OSError as error:
         reason = error.strerror or str(error)

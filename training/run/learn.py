@@ -14,6 +14,7 @@ What was interrupted goes on: a match with the same candidate, a leg where it st
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -38,8 +39,8 @@ from training.run.folder import (
 )
 from training.run.loop import TrainingTime, open_run
 from training.run.matches import check_anchor, play_anchor, play_match
-from training.run.plots import draw_generations
 from training.run.trained_network import start_of
+from training.run.training_log import new_figure
 from training.samples.sample_files import sample_files
 from training.selfplay.play import selfplay
 from training.status_line import StatusLine
@@ -146,6 +147,61 @@ def with_selfplay(config: TrainingConfig, folders: list[Path]) -> TrainingConfig
             fresh=tuple(str(folder) for folder in folders if folder.is_dir()),
         ),
     )
+
+
+def draw_generations(history: list[dict[str, Any]], folder: Path) -> None:
+    """Draw generations.png from the entries of learn.json, if there are any and matplotlib is installed: what the
+    matches against the best network before it sum up to, and the score against the anchor. Raises OSError."""
+    figure = new_figure(10, 4)
+    if not history or figure is None:
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    chain, anchor = figure.subplots(1, 2)
+    for size in sorted({match["size"] for generation in history for match in generation["match"]}):
+        label = f"{size}x{size}"
+        ratings = chain_ratings(history, size)
+        chain.step(range(len(ratings)), ratings, where="post", label=label)
+        anchored = [
+            (i, match)
+            for i, each in enumerate(history, 1)
+            for match in each.get("anchor") or ()
+            if match["size"] == size
+        ]
+        if anchored:
+            scores = [_score(each) for _, each in anchored]
+            below = [score - each["low"] for score, (_, each) in zip(scores, anchored, strict=True)]
+            over = [each["high"] - score for score, (_, each) in zip(scores, anchored, strict=True)]
+            anchor.errorbar([i for i, _ in anchored], scores, [below, over], marker=".", capsize=2, label=label)
+    chain.set(ylabel="Elo", title="best network, by matches against the one before")
+    anchor.set(ylabel="score", ylim=(0, 1), title="against the anchor at equal time")
+    anchor.axhline(0.5, linestyle=":", linewidth=1, color="grey")
+    for axes in (chain, anchor):
+        axes.set(xlabel="generation", xlim=(0, len(history) + 0.5))
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend(fontsize=7)
+    figure.savefig(folder / "generations.png", dpi=100)
+
+
+def chain_ratings(history: list[dict[str, Any]], size: int) -> list[float]:
+    """Return the Elo of the best network after 0, 1, ... generations on boards of `size`: each network that was kept is
+    as much stronger as its match says, with half a game added to either side, so that no match is worth infinitely
+    much. A generation without a match on such boards changes nothing.
+    """
+    ratings = [0.0]
+    for generation in history:
+        gain = 0.0
+        match = next((each for each in generation["match"] if each["size"] == size), None)
+        if generation["kept"] and match is not None:
+            games = match["wins"] + match["draws"] + match["losses"]
+            share = (_score(match) * games + 0.5) / (games + 1)
+            gain = 400 * math.log10(share / (1 - share))
+        ratings.append(ratings[-1] + gain)
+    return ratings
+
+
+def _score(match: dict[str, Any]) -> float:
+    return float((match["wins"] + match["draws"] / 2) / max(1, match["wins"] + match["draws"] + match["losses"]))
 
 
 def _draw(folder: Path, history: list[dict[str, Any]], status: StatusLine) -> None:

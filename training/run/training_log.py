@@ -13,6 +13,14 @@ from training.run.folder import LOG
 from training.run.measure import Measure
 from training.status_line import StatusLine
 
+LOSSES = ("policy", "value", "ownership", "score", "soft", "optimistic", "reply", "errors")
+FIGURES = ("policy_cross_entropy", "top1", "value_mse", "lead_mae", "ownership_mse")
+REFERENCES = {
+    "b6c96": (2.783, 0.331, 0.314, 4.63, 0.503),
+    "b7c96h3tfrs-test5": (2.162, 0.433, 0.174, 2.09, 0.488),
+}
+"""Figures of known networks on the 19x19 rows, in the order of FIGURES."""
+
 
 class TrainingLog:
     """Collects the losses of steps, and writes their means and plots into the run's folder."""
@@ -53,8 +61,6 @@ class TrainingLog:
 
     def plot(self) -> None:
         """Draw the curves anew, where matplotlib is installed."""
-        from training.run.plots import draw_plots
-
         try:
             draw_plots(_read_log(self._log), self._plots)
         except OSError as error:
@@ -78,3 +84,53 @@ def _read_log(path: Path) -> list[dict[str, Any]]:
 
 def _rounded(value: float) -> float | None:
     return float(f"{value:.5g}") if math.isfinite(value) else None
+
+
+def draw_plots(entries: list[dict[str, Any]], folder: Path) -> None:
+    """Draw losses.png and yardstick.png from the entries of progress.jsonl, if there are any and matplotlib is
+    installed. Raises OSError."""
+    figure = new_figure(12, 6)
+    if not entries or figure is None:
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    for axes, part in zip(figure.subplots(2, 4).flat, LOSSES, strict=True):
+        for source in _sources(entries, part):
+            points = [(e["samples"], e["loss"].get(source)) for e in entries if e["loss"].get(source) is not None]
+            axes.plot(*zip(*points, strict=True), label=source.removesuffix(f"/{part}"), linewidth=1)
+        axes.set_title(part)
+        axes.set_xlabel("positions")
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend(fontsize=6)
+    figure.savefig(folder / "losses.png", dpi=100)
+
+    measured = [entry for entry in entries if "yardstick" in entry]
+    if not measured:
+        return
+    figure = new_figure(15, 4)
+    for axes, (i, name) in zip(figure.subplots(1, len(FIGURES)), enumerate(FIGURES), strict=True):
+        for key, label in (("yardstick", "19x19"), ("small", "smaller boards")):
+            points = [(entry["samples"], entry[key][name]) for entry in measured]
+            axes.plot(*zip(*points, strict=True), marker=".", label=label)
+        for reference, figures in REFERENCES.items():
+            axes.axhline(figures[i], linestyle=":", linewidth=1, color="grey")
+            axes.annotate(reference, (points[0][0], figures[i]), fontsize=6, color="grey")
+        axes.set_title(name.replace("_", " "))
+        axes.set_xlabel("positions")
+        axes.legend(fontsize=7)
+    figure.savefig(folder / "yardstick.png", dpi=100)
+
+
+def new_figure(width: float, height: float) -> Any:
+    """Return an empty figure of matplotlib's, its sides in inches, or None where that is not installed."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        return None
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def _sources(entries: list[dict[str, Any]], part: str) -> list[str]:
+    return sorted({name for entry in entries for name in entry["loss"] if name.endswith(f"/{part}")})

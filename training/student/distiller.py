@@ -5,10 +5,12 @@ The teacher, the student, its moving average and the optimisers are here, all on
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -16,14 +18,14 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from nets.evaluator import GLOBAL_FEATURES, LEAD, SPATIAL_PLANES
 from nets.katago.model import Model
+from nets.symmetry import SYMMETRIES, symmetry_permutations
 from training.config import TrainingConfig
-from training.devices import Compilation, choose_device, is_faster_in_bf16, place_on
+from training.devices import Compilation, choose_device, is_faster_in_bf16, keep_freed_memory, place_on
 from training.errors import TrainingError
-from training.memory import keep_freed_memory
 from training.network import PLAIN, Network, NetworkEvaluation, Outputs
 from training.positions.batch import Batch, PendingPolicy
 from training.positions.batch_loader import BatchLoader
@@ -31,9 +33,7 @@ from training.positions.canvas import CANVASES
 from training.positions.komi_balancing import KomiBalancing, choose_balanced, with_balanced_komi
 from training.positions.replay import REPLY
 from training.student.beginning import random_model
-from training.student.gradients import Gradients, Judged
-from training.student.label_memory import LabelMemory
-from training.student.losses import Targets, loss_of
+from training.student.losses import Loss, Targets, loss_of
 from training.student.optimiser import OTHERS_RATE, Average, Optimisers
 from training.teacher.labels import targets_from_records, targets_from_teacher
 from training.teacher.open import Teacher, open_teacher
@@ -44,6 +44,148 @@ PolicyFunction = Callable[[Tensor, Tensor, bool], Tensor]
 WARM_UP = ((19, 19), (13, 13), (13, 10))
 """Canvases, and the boards on them, with which the teacher is compiled: for any size, with masks and without."""
 WARM_UP_BATCH = 8
+
+FEWEST = 8
+"""Positions that a part of a batch has at least, where threads compute the gradients of one each."""
+
+KEPT = 256
+"""How many batches are there before the first one is learned from again, so that it is not the one just learned."""
+
+
+@dataclass
+class _Kept:
+    spatial: Tensor
+    """uint8 [N, 22, S, S]"""
+    global_: Tensor
+    targets: Targets
+    fills_canvas: bool
+    symmetries: list[int]
+    """By which symmetries it will yet be turned."""
+
+
+class LabelMemory:
+    """Labelled batches that stay on the device, to be learned from again, each time turned by another symmetry: a label
+    of a large teacher costs more than a step of a small student. Each is kept until it was drawn so often, in a random
+    order."""
+
+    def __init__(self, draws: int, seed: int, kept: int = KEPT) -> None:
+        """`draws`, 0 to 7, is how often each batch is drawn; `kept` is how many are there before the first draw."""
+        self._draws, self._least = draws, kept
+        self._generator = np.random.default_rng(seed)
+        self._kept: list[_Kept] = []
+        self._permutations: dict[int, tuple[Tensor, Tensor]] = {}
+
+    def add(self, spatial: Tensor, global_: Tensor, targets: Targets, fills_canvas: bool) -> None:
+        """Keep a batch of N positions: `spatial` [N, 22, S, S] of zeros and ones, and `global_` [N, 19]."""
+        if self._draws:
+            turns = 1 + self._generator.permutation(SYMMETRIES - 1)[: self._draws]  # 0 is as it came
+            planes = spatial.to(torch.uint8, memory_format=torch.contiguous_format)
+            self._kept.append(_Kept(planes, global_.clone(), targets, fills_canvas, turns.tolist()))
+
+    def draw(self) -> tuple[Tensor, Tensor, Targets, bool] | None:
+        """Return a batch that is there, as float32 with channels last, its targets, and whether it fills its canvas.
+        None: too few are there yet. Boards smaller than the canvas may lie in another corner."""
+        if len(self._kept) < self._least:
+            return None
+        place = int(self._generator.integers(len(self._kept)))
+        kept = self._kept[place]
+        symmetry = kept.symmetries.pop()
+        if not kept.symmetries:
+            self._kept[place] = self._kept[-1]
+            self._kept.pop()
+        side = kept.spatial.shape[-1]
+        permutations, sources = self._turn(side, symmetry, kept.spatial.device)
+        planes = kept.spatial.flatten(2)[:, :, sources[:-1]].unflatten(2, (side, side)).float()
+        planes = planes.contiguous(memory_format=torch.channels_last)
+        return planes, kept.global_, turned(kept.targets, permutations, sources), kept.fills_canvas
+
+    def clear(self) -> None:
+        """Let go of all batches."""
+        self._kept.clear()
+
+    def _turn(self, side: int, symmetry: int, device: torch.device) -> tuple[Tensor, Tensor]:
+        """Return int64 [S*S + 1]: where the symmetry takes each cell, and what it takes to each cell."""
+        if side not in self._permutations:
+            permutations = symmetry_permutations(side, side).astype(np.int64)
+            self._permutations[side] = (
+                torch.from_numpy(permutations).to(device),
+                torch.from_numpy(permutations.argsort(1)).to(device),
+            )
+        to, source = self._permutations[side]
+        return to[symmetry], source[symmetry]
+
+
+def turned(targets: Targets, permutations: Tensor, sources: Tensor) -> Targets:
+    """Return the targets of the same positions turned by a symmetry, which takes cell i to permutations[i], and the
+    cell sources[i] to i; the last one is the pass."""
+    reply = targets.reply
+    return targets._replace(
+        policy=targets.policy[:, sources],
+        optimistic=targets.optimistic[:, sources],
+        reply=torch.where(reply >= 0, permutations[reply.clamp(min=0)], reply),
+        ownership=targets.ownership[:, sources[:-1]],
+    )
+
+
+class Judged(NamedTuple):
+    """What was found of some positions of a batch."""
+
+    loss: Loss
+    policy: Tensor
+    """[N, S*S + 1] the student's logits before the step."""
+
+
+class Gradients:
+    """Computes the gradients of a student's weights, batch by batch; on a processor in parts, each of which one thread
+    computes from its first layer to its last and back. PyTorch divides every single operation among its threads, and
+    they wait for each other at its end; for small networks that leaves some of the cores idle."""
+
+    def __init__(self, student: nn.Module, threads: int) -> None:
+        """Compute them by so many threads."""
+        self._student = student
+        self._threads = threads
+        self._pool = ThreadPoolExecutor(threads, "gradients", _take_one_core) if threads > 1 else None
+
+    def of(self, judge: Callable[[slice], Judged], count: int) -> Judged:
+        """Set the gradients of the loss of `count` positions. Return what `judge` finds of them, without gradients.
+
+        `judge` is given which of the positions to evaluate; it may be called by several threads at once. The loss of
+        all is the mean of those of the parts, weighted by their sizes.
+        """
+        parts = min(self._threads, count // FEWEST)
+        if self._pool is None or parts < 2:
+            judged = judge(slice(0, count))
+            total, losses = judged.loss
+            total.backward()
+            return Judged(Loss(total.detach(), {name: loss.detach() for name, loss in losses.items()}), judged.policy)
+        weights = [parameter for parameter in self._student.parameters() if parameter.requires_grad]
+        ends = [count * part // parts for part in range(parts + 1)]
+        shares = [(end - start) / count for start, end in itertools.pairwise(ends)]
+
+        def work(part: int) -> tuple[Judged, tuple[Tensor | None, ...]]:
+            judged = judge(slice(ends[part], ends[part + 1]))
+            return judged, torch.autograd.grad(judged.loss.total * shares[part], weights, allow_unused=True)
+
+        judged, gradients = zip(*self._pool.map(work, range(parts)), strict=True)
+        for weight, each in zip(weights, zip(*gradients, strict=True), strict=True):
+            known = [gradient for gradient in each if gradient is not None]
+            weight.grad = sum(known[1:], known[0]) if known else None
+        return _joined(judged, shares)
+
+
+def _take_one_core() -> None:
+    torch.set_num_threads(1)
+
+
+def _joined(parts: list[Judged], shares: list[float]) -> Judged:
+    """Return what was found of all positions, out of what was found of parts that have these shares of them."""
+
+    def mean(values: list[Tensor]) -> Tensor:
+        return torch.stack([value.detach() * share for value, share in zip(values, shares, strict=True)]).sum()
+
+    total = mean([part.loss.total for part in parts])
+    losses = {name: mean([part.loss.parts[name] for part in parts]) for name in parts[0].loss.parts}
+    return Judged(Loss(total, losses), torch.cat([part.policy for part in parts]))
 
 
 def _require_source(config: TrainingConfig) -> None:

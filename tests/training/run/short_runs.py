@@ -10,7 +10,6 @@ import pytest
 from tests.training.networks import SHAPE
 from training.config import DataConfig, OptimiserConfig, RecordsConfig, RunConfig, TrainingConfig
 from training.run import loop as module
-from training.run import pace
 from training.run.checkpoint import Progress
 from training.run.loop import TrainingTime, open_run
 
@@ -34,8 +33,7 @@ class Clock:
 
 def set_clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    for each in (module, pace):
-        monkeypatch.setattr(each, "time", clock)
+    monkeypatch.setattr(module, "time", clock)
     return clock
 
 

@@ -32,9 +32,8 @@ from training.config import (
 from training.errors import TrainingError
 from training.run import learn as module
 from training.run.folder import BEST, CANDIDATE, GENERATIONS, MATCHES, SELFPLAY, STUDENT
-from training.run.learn import learn, with_selfplay
+from training.run.learn import chain_ratings, learn, with_selfplay
 from training.run.matches import MatchResult, check_anchor
-from training.run.plots import chain_ratings
 from training.samples.sample_files import read_samples, sample_files
 
 

@@ -31,8 +31,7 @@ from training.samples.sample_files import read_samples, sample_files
 from training.status_line import StatusLine
 from training.student import distiller
 from training.student.beginning import read_student
-from training.student.distiller import Distiller
-from training.student.label_memory import LabelMemory
+from training.student.distiller import Distiller, LabelMemory
 from training.teacher.labelling import label
 
 CPU = torch.device("cpu")

@@ -7,9 +7,9 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
-from training.run import pace as module
+from training.run import loop as module
 from training.run.checkpoint import Progress
-from training.run.pace import DEVICE, POSITIONS, LegClock, Pace
+from training.run.loop import DEVICE, POSITIONS, LegClock, Pace
 
 
 class Clock:

@@ -23,10 +23,17 @@ from tests.systems import needs_signals
 from tests.training.games import random_games, write_records
 from training.config import DataConfig, RecordsConfig, SelfplayConfig
 from training.samples.sample_files import read_samples, sample_files
-from training.samples.samples import HAS_OWNERSHIP, HAS_POLICY, HAS_SCORE, HAS_VALUE, Samples, unpack_planes
-from training.selfplay.play import selfplay
-from training.selfplay.searched_positions import SearchedPosition, samples_from_game
-from training.selfplay.worker import Reanalysis, SelfPlayWorker
+from training.samples.samples import (
+    HAS_OWNERSHIP,
+    HAS_POLICY,
+    HAS_SCORE,
+    HAS_VALUE,
+    Samples,
+    concatenate,
+    unpack_planes,
+)
+from training.selfplay.labels import SearchedPosition, samples_from_game
+from training.selfplay.play import Reanalysis, SelfPlayWorker, selfplay
 
 SETTINGS = SelfplayConfig(visits=8, quick_visits=2, full_share=0.5, resign_below=0.0)
 DATA = DataConfig(canvas_shares={"9": 1.0}, rules={"tromp-taylor": 1.0}, own_komi=1.0, selfplay=SETTINGS)
@@ -104,10 +111,15 @@ def test_a_game_without_full_searches_leaves_nothing() -> None:
     assert samples_from_game(wall_game(), [], 9, None, 1.0) is None
 
 
+def written(folder: Path) -> Samples:
+    """All samples in a folder: on a busy machine games take so long that each has a file."""
+    return concatenate([read_samples(path) for path in sample_files(folder)])
+
+
 @pytest.mark.slow
 def test_games_are_played_and_written(tmp_path: Path) -> None:
     count = selfplay(tmp_path, ConstantEvaluator(), DATA, games=2, threads=2, seed=1)
-    samples = read_samples(sample_files(tmp_path)[0])
+    samples = written(tmp_path)
     assert samples.length == count > 20
     planes = unpack_planes(samples.planes, 9)
     sizes = np.sqrt(planes[:, 0].sum(axis=(1, 2)))
@@ -136,7 +148,7 @@ def test_an_interruption_keeps_what_was_played(
     monkeypatch.setattr(SelfPlayWorker, "play", play)
     with pytest.raises(KeyboardInterrupt):
         selfplay(tmp_path, ConstantEvaluator(), DATA, games=50, threads=1, seed=1)
-    assert read_samples(sample_files(tmp_path)[0]).length > 5
+    assert written(tmp_path).length > 5
 
 
 class ForWhite(ConstantEvaluator):
@@ -153,7 +165,7 @@ class ForWhite(ConstantEvaluator):
 def test_a_teachers_searches_are_learned_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     reanalysis = Reanalysis(ForWhite(), share=0.2)
     count = selfplay(tmp_path, ConstantEvaluator(), DATA, games=2, threads=1, seed=1, reanalysis=reanalysis)
-    samples = read_samples(sample_files(tmp_path)[0])
+    samples = written(tmp_path)
     assert samples.length == count
     # They are the teacher's values, with the ownership of its search.
     assert (np.abs(samples.value[:, WIN] - (samples.global_[:, GLOBAL_KOMI] > 0)) < 0.2).all()
@@ -168,7 +180,7 @@ def test_a_teachers_searches_are_learned_from(tmp_path: Path, capsys: pytest.Cap
 def test_a_teacher_labels_the_leaves_of_searches(tmp_path: Path) -> None:
     reanalysis = Reanalysis(ForWhite(), leaves=0.5)
     count = selfplay(tmp_path, ConstantEvaluator(), DATA, games=2, threads=1, seed=1, reanalysis=reanalysis)
-    samples = read_samples(sample_files(tmp_path)[0])
+    samples = written(tmp_path)
     assert samples.length == count
     np.testing.assert_array_equal(samples.value[:, WIN], samples.global_[:, GLOBAL_KOMI] > 0)
     assert (samples.known == HAS_POLICY | HAS_VALUE | HAS_SCORE | HAS_OWNERSHIP).all()

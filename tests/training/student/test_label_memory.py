@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
 from nets.symmetry import symmetry_permutations
-from training.student.label_memory import LabelMemory
+from training.student.distiller import LabelMemory
 from training.student.losses import Targets
 
 SIDE, COUNT = 5, 3

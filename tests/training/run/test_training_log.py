@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed (extra `train`)")
 
-from training.run.plots import draw_plots
+from training.run.training_log import draw_plots
 
 
 def test_an_entry_without_losses_is_drawn_without_a_warning(tmp_path: Path) -> None:
