@@ -92,12 +92,14 @@ class GtpClient:
         """Whether the process has not ended yet."""
         return self._process.poll() is None
 
-    def send(self, command: str, seconds: float) -> str:
+    def send(self, command: str, seconds: float, longest: int | None = None) -> str:
         """Send a command and return the text of the reply without its status and its last blank line.
 
-        The text may hold anything but a blank line: use `printable` to show it. Raises GtpFailure, EngineTimeout (after
-        `seconds`), EngineDied, EngineGarbled.
+        The text may hold anything but a blank line: use `printable` to show it. `longest`: bytes of the longest reply
+        that is read, MAX_REPLY_BYTES unless given. Raises GtpFailure, EngineTimeout (after `seconds`), EngineDied,
+        EngineGarbled.
         """
+        longest = longest or MAX_REPLY_BYTES
         deadline = time.monotonic() + seconds
         self._discard_unasked(command)
         self._write(command)
@@ -107,14 +109,14 @@ class GtpClient:
             end = self._unread.find(b"\n", searched)
             if end < 0:
                 searched = len(self._unread)
-                if size + searched - done > MAX_REPLY_BYTES:
+                if size + searched - done > longest:
                     raise EngineGarbled(f"endless reply to {command!r}")
                 self._unread += self._wait(command, deadline, seconds)
                 continue
             line = bytes(self._unread[done:end]).rstrip()
             size += end + 1 - done
             done = searched = end + 1
-            if size > MAX_REPLY_BYTES:
+            if size > longest:
                 raise EngineGarbled(f"endless reply to {command!r}")
             if not lines and line[:1] not in (b"=", b"?"):
                 self.stray_lines += bool(line)

@@ -23,7 +23,8 @@ pair have the same opening).
 
 "Apart" is the share of its visits that an engine would have to move to have the first engine's: half the summed
 difference of the shares of all moves (total variation). It needs no judge, and shows a difference between two searches
-long before the moves do, if neither has chance in it. Two engines that search alike with one network are 0 % apart:
+long before the moves do, if neither has chance in it. Two engines that search alike with one network are 0 % apart,
+except on symmetric boards, where each may look at another of equal moves:
 
     'katago gtp -model NETWORK -config gtp_example.cfg -override-config numSearchThreads=1,maxVisits=100,maxTime=1000,
         nnRandomize=false,chosenMoveTemperature=0,chosenMoveTemperatureEarly=0,searchFactorWhenWinning=1,
@@ -93,6 +94,8 @@ ROOT_VISITS = re.compile(r"rootInfo\b.*?\bvisits (\d+)")
 MOVE_VISITS = re.compile(r"\binfo move (\S+) visits (\d+)(?: edgeVisits (\d+))?")
 LONGEST_SEARCH = 3600.0
 """Seconds."""
+MOST_REPORTED = 1 << 27
+"""Bytes of a search's reports: hundreds of them, each of which says what is known of every move."""
 RESAMPLES = 4000
 """Of the bootstrap."""
 MOST_SHOWN = 10
@@ -248,7 +251,8 @@ class Chooser(Engine):
         name, began = COLOUR_NAMES[colour], time.monotonic()
         if not self.client.knows(SEARCH, self.limits.reply):
             return {"move": self.client.send(f"reg_genmove {name}", LONGEST_SEARCH).upper()}
-        text = self.client.send(f"{SEARCH} {name} {self._interval} rootInfo true", LONGEST_SEARCH)
+        question = f"{SEARCH} {name} {self._interval} rootInfo true"
+        text = self.client.send(question, LONGEST_SEARCH, MOST_REPORTED)
         self._interval = max(1, round(time.monotonic() - began))
         visits = [int(number) for number in ROOT_VISITS.findall(text)] or [0]
         last = ["", *(line for line in text.splitlines() if line.startswith("info"))][-1]

@@ -40,7 +40,8 @@ for line in sys.stdin:
         if search == "kata-search_analyze":
             moves = f"info move {text} visits 99 edgeVisits 30 info move T19 visits 10"
             reports = [f"{moves} rootInfo utility 0.5 visits {visits}" for visits in (1 + 20 * searches, 50)]
-            text = "\\n".join(["", *reports, "play " + text])
+            between = ["info move A1 visits 1 pv" + 99 * " A1"] * 999
+            text = "\\n".join(["", reports[0], *between, reports[1], "play " + text])
         searches += 1
     print("= " + text + "\\n", flush=True)
 """
