@@ -238,6 +238,16 @@ def test_headers_that_promise_much_cost_no_memory(tmp_path: Path) -> None:
             read_samples(path)
 
 
+@pytest.mark.parametrize("about", [b"", b"[1]", b'{"teachers": 1}', b'{"teachers": []}' + b" " * (1 << 16)])
+def test_an_origin_that_is_none_is_refused(tmp_path: Path, about: bytes) -> None:
+    path = written(tmp_path / "09-000000.samples", made_up(3, 9, 9)[0])
+    arrays = {**np.load(path), "origin": np.frombuffer(about, np.uint8)}
+    with path.open("wb") as file:
+        np.savez_compressed(file, **arrays)
+    with pytest.raises(TrainingError, match="or a damaged one"):
+        read_samples(path)
+
+
 def test_files_of_any_name_are_read_with_their_folder(tmp_path: Path) -> None:
     """As when those of two machines are put together."""
     written(tmp_path / "09-000000.samples", made_up(3, 9, 9)[0])
