@@ -199,6 +199,7 @@ def changed(name: str, cell: Any, value: float) -> Callable[[Samples], Samples]:
         (lambda samples: samples._replace(policy=samples.policy[:, :-1]), "damaged"),
         (lambda samples: samples._replace(known=samples.known[:-1]), "damaged"),
         (lambda samples: samples._replace(score=samples.score.astype(np.float64)), "damaged"),
+        (lambda samples: samples._replace(score=samples.score.astype(">f4")), "damaged"),
         (lambda samples: samples._replace(reply=np.array(["here"] * 3)), "damaged"),
         (lambda samples: samples._replace(ownership=samples.ownership[:, :-1]), "damaged"),
         (lambda samples: samples._replace(known=np.array([{}, {}, {}])), "damaged"),
