@@ -110,7 +110,7 @@ class Arrays:
         with self._archive.open(f"{name}.npy") as file:
             found, is_fortran, dtype = _header(file)
             size = math.prod(found) * dtype.itemsize
-            is_expected = kind in (None, dtype.type) and shape in (None, found)
+            is_expected = (kind is None or dtype == kind) and shape in (None, found)
             if not is_expected or dtype.hasobject or file.tell() + size != self._archive.getinfo(file.name).file_size:
                 raise ValueError("the header contradicts the content, or what is expected")
             content = bytearray(file.read(size))

@@ -34,6 +34,8 @@ FULL = 1 << 13
 """Samples of a file that is full; it has a few more, since they come in batches. In memory these take 19 MB."""
 MAX_SAMPLES, MAX_BYTES = 1 << 14, 1 << 26
 """The most of a file; larger ones are damaged or hostile."""
+LONGEST_ORIGIN = 1 << 16
+"""The most bytes of a file's origin."""
 KEPT_SECONDS = 120.0
 """A writer keeps no sample in memory for longer, as long as others come: so much is lost where the process is."""
 ROUNDING = 1e-2
@@ -129,11 +131,12 @@ def read_header(path: Path) -> Chunk:
         if file.read(len(EARLIER)) == EARLIER:
             raise TrainingError(f"{path}: a sample file of an earlier version, which this one cannot read")
     with opened_arrays(path, WHAT, MAX_BYTES) as arrays:
-        length, cells = arrays.shape("ownership")
+        (length, cells), (about,) = arrays.shape("ownership"), arrays.shape("origin")
         canvas = math.isqrt(cells)
-        origin = msgspec.json.decode(arrays.read("origin", np.uint8, arrays.shape("origin")[:1]).tobytes(), type=Origin)
-        if canvas not in CANVASES or cells != canvas * canvas or not 0 < length <= MAX_SAMPLES:
-            raise ValueError("no canvas has so many cells, or no file so many samples")
+        is_sound = canvas in CANVASES and cells == canvas * canvas and 0 < length <= MAX_SAMPLES
+        if not is_sound or about > LONGEST_ORIGIN:
+            raise ValueError("no sample file has such arrays")
+        origin = msgspec.json.decode(arrays.read("origin", np.uint8, (about,)).tobytes(), type=Origin)
     return Chunk(path, canvas, length, origin)
 
 

@@ -199,6 +199,7 @@ def changed(name: str, cell: Any, value: float) -> Callable[[Samples], Samples]:
         (lambda samples: samples._replace(policy=samples.policy[:, :-1]), "damaged"),
         (lambda samples: samples._replace(known=samples.known[:-1]), "damaged"),
         (lambda samples: samples._replace(score=samples.score.astype(np.float64)), "damaged"),
+        (lambda samples: samples._replace(score=samples.score.astype(">f4")), "damaged"),
         (lambda samples: samples._replace(reply=np.array(["here"] * 3)), "damaged"),
         (lambda samples: samples._replace(ownership=samples.ownership[:, :-1]), "damaged"),
         (lambda samples: samples._replace(known=np.array([{}, {}, {}])), "damaged"),
@@ -236,6 +237,16 @@ def test_headers_that_promise_much_cost_no_memory(tmp_path: Path) -> None:
             archive.writestr(f"{name}.npy", terabytes.getvalue())
         with pytest.raises(TrainingError, match="not a sample file of this version, or a damaged one"):
             read_samples(path)
+
+
+@pytest.mark.parametrize("about", [b"", b"[1]", b'{"teachers": 1}', b'{"teachers": []}' + b" " * (1 << 16)])
+def test_an_origin_that_is_none_is_refused(tmp_path: Path, about: bytes) -> None:
+    path = written(tmp_path / "09-000000.samples", made_up(3, 9, 9)[0])
+    arrays = {**np.load(path), "origin": np.frombuffer(about, np.uint8)}
+    with path.open("wb") as file:
+        np.savez_compressed(file, **arrays)
+    with pytest.raises(TrainingError, match="or a damaged one"):
+        read_samples(path)
 
 
 def test_files_of_any_name_are_read_with_their_folder(tmp_path: Path) -> None:
