@@ -55,7 +55,7 @@ OF_A_DIALOGUE = frozenset(
 
 
 @click.command()
-@click.option("-model", "--net", "net", metavar="FILE", help="The network, a file, or strong or fast.  [default: strong]")
+@click.option("-model", "--net", "net", metavar="FILE", help="The network, a file, or fast.  [default: strong]")
 @click.option("-human-model", "human_model", metavar="FILE", help="A network that says what people would play.")
 @click.option("-config", "katago_configs", type=click.Path(path_type=Path), multiple=True, metavar="FILE",
               help="A configuration file of KataGo's; what means nothing here is skipped. Of several the later win.",
