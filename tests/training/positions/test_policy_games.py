@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from go_rules.position import PHASE_OVER
+from nets.features import GLOBAL_CLEANUP_1, GLOBAL_CLEANUP_2
 from training.config import PlayConfig
 from training.positions.canvas import CANVASES, batch_size_on, sizes_on
 from training.positions.game_conditions import new_game_conditions
@@ -31,7 +32,7 @@ def test_games_are_played_to_their_end(workers: WorkerPool) -> None:
     count, canvas = 16, 9
     games = PolicyGames(canvas, count, PlayConfig(random_moves=0.05, opening=2.0), CONDITIONS, 1, workers)
     generator = np.random.default_rng(1)
-    sizes, phases, stones = set(), 0.0, {}
+    sizes, cleanups, stones = set(), np.zeros(2), {}
     for _ in range(GROUPS * 150):
         group, positions = games.take()
         spatial = positions.spatial
@@ -39,7 +40,7 @@ def test_games_are_played_to_their_end(workers: WorkerPool) -> None:
         assert ((spatial[:, 1] | spatial[:, 2]) <= spatial[:, 0]).all()
         assert (positions.labels == (-1, -1, 0)).all()
         sizes |= set(np.sqrt(spatial[:, 0].sum(axis=(1, 2))).astype(int).tolist())
-        phases += positions.global_[:, 12].sum()
+        cleanups += positions.global_[:, [GLOBAL_CLEANUP_1, GLOBAL_CLEANUP_2]].sum(axis=0)
         stones.setdefault(group, []).append(spatial[:, 1:3].sum(axis=(1, 2, 3)))
         # Any point will do; now and then everyone passes.
         logits = generator.random((count, canvas * canvas + 1)).astype(np.float32)
@@ -48,7 +49,7 @@ def test_games_are_played_to_their_end(workers: WorkerPool) -> None:
     games.close()
     assert sizes == {7, 8, 9}
     assert games.finished > count
-    assert phases > 0  # clean-up phases of territory scoring
+    assert cleanups[0] > cleanups[1] > 0  # a position of the second clean-up phase shows both
     counts = np.array(stones[0])
     assert counts.max() > 25
     assert (np.diff(counts, axis=0) != 0).mean() > 0.7  # nearly every answer puts a stone on nearly every board
