@@ -23,7 +23,7 @@ from go_rules.game import Game
 from go_rules.points import PASS, point_at
 from go_rules.rule_names import PRESETS
 from go_rules.rules import SCORING_AREA
-from nets.embedded import embedded_network
+from nets.embedded import FAST, network_file
 from nets.evaluator import EvaluationRequest, Evaluator
 from nets.features import Scratch, scratch_for
 from nets.open import open_network
@@ -100,7 +100,7 @@ def _move(game: Game, logits: NDArray[np.float32], random: np.random.Generator) 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--net", type=Path, default=embedded_network(), help="the network that plays, in fp32")
+    parser.add_argument("--net", type=Path, default=network_file(FAST), help="the network that plays, in fp32")
     parser.add_argument("--out", type=Path, required=True, help="the file to write")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from go_rules.compilation import jit
 from go_rules.compilation.jit import kernel
 from nets.conversion.convert import load_model
-from nets.embedded import embedded_network
+from nets.embedded import FAST, network_file
 from nets.evaluator import EvaluationRequest, Evaluator
 from nets.features import scratch_for
 from nets.native.convolutions.tiling import FINER, LARGEST, tiling
@@ -179,12 +179,10 @@ def evaluated(name: str, evaluator: Evaluator) -> Named:
 
 
 def embedded() -> Named:
-    """The embedded network as `auto` opens it, which has to have been found right in 16 bits."""
+    """The embedded network `fast` as `auto` opens it, which has to have been found right in 16 bits."""
     loss.SLOWEST = math.inf  # emulated time tells nothing of a processor's speed
     notes: list[str] = []
-    path = embedded_network()
-    assert path is not None
-    evaluator = open_network(path, "auto", "cpu", note=notes.append)
+    evaluator = open_network(network_file(FAST), "auto", "cpu", note=notes.append)
     assert evaluator.attributes.precision == "int16", notes
     for number, (spatial, global_) in enumerate(few_recorded(scratch_for(evaluator))):
         for field, values in evaluator.evaluate(EvaluationRequest(spatial, global_))._asdict().items():

@@ -9,7 +9,7 @@ import pytest
 from go_rules.game import Game
 from go_rules.rule_names import preset
 from nets.constant import ConstantEvaluator
-from nets.embedded import embedded_network
+from nets.embedded import FAST, network_file
 from nets.evaluator import LEAD, SCORE_MEAN, Evaluation, EvaluationRequest
 from nets.open import open_network
 from search.puct.memory.context import uniform_share
@@ -23,7 +23,7 @@ QUICK = [case for case in SOLVED if case.width == case.height <= 3]
 
 @pytest.fixture(scope="module")
 def solver() -> Solver:
-    network = embedded_network()
+    network = network_file(FAST)
     assert network is not None
     return Solver(open_network(network, "fp32", "cpu"))
 

@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `tr
 
 from go_rules.game import Game
 from go_rules.points import PASS
-from nets.embedded import embedded_network
+from nets.embedded import FAST, network_file
 from nets.features import scratch_for
 from nets.katago.writer import encode_model
 from nets.native.simd.processor import is_available
@@ -41,8 +41,7 @@ def random_game(size: int, seed: int) -> Game:
 @needs_kernels
 @torch.no_grad()
 def test_both_kinds_of_teachers_are_of_one_opinion() -> None:
-    path = embedded_network()
-    assert path is not None
+    path = network_file(FAST)
     native, exact = open_teacher(path, CPU, threads=2), load_network(path)
     assert isinstance(native, NativeTeacher)
     for name in ("name", "has_errors", "has_optimistic", "pass_alive_under_suicide"):
