@@ -153,7 +153,7 @@ class Ranked:
 SMALL = 9 * 9
 RANKED = (
     Ranked(FOR_PROCESSORS, 2, 10),
-    Ranked(STRONG, 2, 15),
+    Ranked(STRONG, 2, 8),
     Ranked(FAST, 0, 0),
 )
 """The strongest first."""

@@ -630,7 +630,7 @@ def test_the_strongest_for_a_move() -> None:
 
 
 def test_small_boards_need_more_evaluations() -> None:
-    rates = {"fast": 4000.0, "strong": 100.0}
+    rates = {"fast": 4000.0, "strong": 70.0}
     assert strongest(rates, 0.1, 19 * 19) == "strong"
     assert strongest(rates, 0.1, 9 * 9) == "fast"
     assert strongest(rates, 1.0, 9 * 9) == "strong"
