@@ -50,7 +50,7 @@ GTP = ("gtp", "--visits", "10", "--size", "9")
 
 SESSIONS = (
     Session("play", (*GTP, "--ponder"), PLAY, "= "),
-    Session("play with the strong network", (*GTP, "--net", "strong"), ("kata-get-models", "genmove b"), "b8c96"),
+    Session("play with the small network", (*GTP, "--net", "fast"), ("kata-get-models", "genmove b"), "b6c64"),
     Session("play by onnxruntime", (*GTP, "--precision", "fp32", "--set", "log={out}/dialogue.log"), PLAY, "= "),
     Session(
         "match",

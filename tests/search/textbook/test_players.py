@@ -210,7 +210,7 @@ def test_a_full_tree() -> None:
     game = Game(9, 9)
     player = player_of("rave", tree_memory=1, workers=2)
     result = search(player, game, 10000)
-    assert 9990 <= result.visits <= 10000
+    assert 9900 <= result.visits <= 10000, "two threads lose few of each other's updates"
     game.play(BLACK, result.moves[0].point)
     assert search(player, game, 100).moves
     result = search(player_of("puct", tree_memory=4), Game(19, 19), 10**6)
