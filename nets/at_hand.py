@@ -152,8 +152,8 @@ class Ranked:
 
 SMALL = 9 * 9
 RANKED = (
-    Ranked(FOR_PROCESSORS, 2, 10),
-    Ranked(STRONG, 2, 8),
+    Ranked(FOR_PROCESSORS, 3, 10),
+    Ranked(STRONG, 3, 8),
     Ranked(FAST, 0, 0),
 )
 """The strongest first."""

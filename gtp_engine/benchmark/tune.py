@@ -89,7 +89,9 @@ def tune(
     changes = {name: value for name, value in found.items() if value != so_far[name] or name in configuration.by_hand}
     if configuration is not before:
         changes = {"net": configuration.values["net"], **changes}
-    writes = bool(changes) and not dry_run and not choice.needed
+    if choice.needed:
+        changes = {name: value for name, value in changes.items() if name == "net"}
+    writes = bool(changes) and not dry_run
     if writes:
         write_values(path, changes)
     if as_json:
@@ -144,16 +146,18 @@ def _print(changes: dict[str, object], rates: dict[str, float], choice: Choice, 
     best = choice.best
     if rates:
         click.echo(f"compared  {', '.join(f'{name} ({rate:.0f} evaluations/s)' for name, rate in rates.items())}")
-    click.echo(f"network   {best.evaluator.attributes.name}, {best.evaluator.attributes.provider}")
+    is_new = ", stronger than the one so far" if "net" in changes else ""
+    click.echo(f"network   {best.evaluator.attributes.name}, {best.evaluator.attributes.provider}{is_new}")
     click.echo(f"board     {best.width}x{best.height}")
     click.echo(f"so far    {_setting(choice.present)}")
+    tried = f"{len(choice.tried)} settings tried"
     if choice.needed:
         click.echo(
             f"best      unknown: comparing settings at this speed takes --seconds {math.ceil(choice.needed)} or more"
         )
-        return
-    tried = f"{len(choice.tried)} settings tried"
-    if best is choice.present:
+        if not changes:
+            return
+    elif best is choice.present:
         click.echo(f"best      the same: no other is better for certain ({tried})")
     else:
         gain = f"{choice.ratio:.2f} times as many, 95 %: {choice.low:.2f} to {choice.high:.2f}"

@@ -33,7 +33,7 @@ TRIAL_SIZE = 9
 TRIAL_VISITS = 32
 SPEED_SIZE = 19
 SPEED_SECONDS = 1.0
-SLOW = 50.0
+SLOW = 15.0
 """Visits a second below which a GUI's analysis is no pleasure."""
 NAME_SECONDS = 60.0
 """How long an engine may take to say its name before it counts as dead."""
@@ -259,7 +259,7 @@ def _speed(installation: Installation) -> str:
     found = f"speed: {rate:,.0f} visits a second on {SPEED_SIZE}x{SPEED_SIZE}"
     if rate < SLOW:
         raise Remark(
-            found, "analysis will be slow; `nobi tune` finds better settings, a smaller network or a GPU does more"
+            found, "analysis will be slow; `nobi tune` finds better settings, and --net fast is quicker and weaker"
         )
     return found
 

@@ -393,3 +393,19 @@ def test_a_network_that_was_named_or_is_not_ranked_stays(
         assert cli.run(["tune", "--size", "9", "--time", "0.02", *arguments]) == 0
         assert "compared" not in capsys.readouterr().out
         assert load(None, [], {}).values == {"visits": 7, **file}
+
+
+def test_the_network_is_written_also_where_settings_cannot_be_compared(
+    paced: None, user_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def choose(present: Trial, _others: list[Trial], _seconds: float, _tick: object) -> Choice:
+        present.search(0, 0.08)
+        return Choice(present, present, [present], needed=99.0)
+
+    monkeypatch.setattr(tune, "choose", choose)
+    write_values(user_file, {"net": FAST})
+    assert cli.run(["tune", "--size", "9", "--time", "5", "--set", "workers=1"]) == 0
+    out = capsys.readouterr().out
+    assert "stronger than the one so far" in out
+    assert "takes --seconds 99 or more" in out
+    assert load(None, [], {}).values == {"net": STRONG}

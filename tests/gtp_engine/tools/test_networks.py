@@ -621,11 +621,11 @@ def test_what_a_file_says_of_its_network(tmp_path: Path) -> None:
 def test_the_strongest_for_a_move() -> None:
     rates = {"fast": 400.0, "strong": 40.0, FOR_PROCESSORS: 30.0}
     assert strongest_of(rates, 5).endswith(f": {FOR_PROCESSORS} (150 evaluations)")
-    assert strongest_of(rates, 0.06).endswith(": strong (2 evaluations)")
+    assert strongest_of(rates, 0.08).endswith(": strong (3 evaluations)")
     assert strongest_of(rates, 0.01).endswith(": fast (4 evaluations)")
     assert strongest_of({"fast": None}, 5).endswith(": fast")
     unknown = strongest_of({"fast": None, FOR_PROCESSORS: None}, 5)
-    assert unknown.startswith("strongest where it makes 2 evaluations a move")
+    assert unknown.startswith("strongest where it makes 3 evaluations a move")
     assert strongest_of({"of_mine": 5.0}, 5) == "none of these networks was compared with others"
 
 
