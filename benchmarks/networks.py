@@ -16,7 +16,7 @@ import statistics
 import subprocess
 from pathlib import Path
 
-from go_rules.machine.launch import python_command
+from nobi_machine.launch import python_command
 
 KATAGO_POSITIONS = 3
 """Of KataGo's benchmark, each searched for --katago-visits."""

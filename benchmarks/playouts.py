@@ -13,9 +13,9 @@ import time
 
 import numpy as np
 
-from go_rules.compilation.jit import kernel
 from go_rules.game import Game
 from go_rules.points import BLACK, NO_POINT
+from nobi_machine.jit import kernel
 from search.request import Limits, SearchRequest
 from search.textbook.parameters import PlayoutParameters
 from search.textbook.players import TextbookPlayer

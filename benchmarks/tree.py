@@ -14,19 +14,18 @@ import time
 
 import numpy as np
 
-from go_rules.compilation.jit import kernel
 from go_rules.game import Game
-from go_rules.machine.memory import MEGABYTE
 from go_rules.points import BLACK
-from search.puct.leaves.digest import mark_legal
-from search.puct.leaves.path import mark_banned
-from search.puct.memory.context import SCORE_ERROR, VALUES, WINLOSS_ERROR, Work, new_context, new_work
-from search.puct.memory.settings import make_settings
-from search.puct.parameters import SearchParameters
-from search.puct.root.place import place_root
-from search.puct.tree.expand import expand_and_back_up
-from search.puct.tree.nodes import NODES, ROOT, Tree, clear_tree, encode_prior, new_node, new_tree
-from search.puct.tree.select import UNCOUNTED, select_leaves
+from nobi_machine.jit import kernel
+from nobi_machine.memory import MEGABYTE
+from search.nobi.leaves.digest import mark_legal
+from search.nobi.leaves.path import mark_banned
+from search.nobi.memory.context import SCORE_ERROR, VALUES, WINLOSS_ERROR, Work, make_settings, new_context, new_work
+from search.nobi.parameters import SearchParameters
+from search.nobi.root.place import place_root
+from search.nobi.tree.backup import expand_and_back_up
+from search.nobi.tree.nodes import NODES, ROOT, Tree, clear_tree, encode_prior, new_node, new_tree
+from search.nobi.tree.select import UNCOUNTED, select_leaves
 from search.request import excluded_until
 
 

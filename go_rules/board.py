@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from go_rules.compilation.jit import kernel, kernel_part
 from go_rules.phases import count_pass, forget_moves, live_phase
 from go_rules.points import BLACK, EAST, EMPTY, N_POINTS, NO_POINT, NORTH, PASS, SOUTH, STRIDE, WALL, WEST
 from go_rules.position import (
@@ -17,9 +16,10 @@ from go_rules.position import (
     PHASE_CLEANUP_2,
     PHASE_MAIN,
     PHASE_OVER,
+    STONE_KEYS,
 )
 from go_rules.rules import SCORING_TERRITORY
-from go_rules.zobrist import STONE_KEYS
+from nobi_machine.jit import kernel, kernel_part
 
 SCRATCH = 64
 """A bit of `marks` that is 0 between kernels; walks along a chain use it to count each point once."""

@@ -1,4 +1,12 @@
-"""A game: its rules, its history and the moves that may be played now. It checks what the kernels take for granted."""
+"""A game: its rules, its history and the moves that may be played now. It checks what the kernels take for granted.
+
+What came about before in a game: the situations that positions and passes repeat.
+
+Under simple ko, and in the clean-up phases, repetition ends a phase or the game (https://lightvector.github.io/KataGo/rules.html).
+Every step costs the same however long the game is.
+
+The position that a game starts from: an empty board, or stones set up on it.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +19,10 @@ from numpy.typing import NDArray
 from go_rules import board, phases, superko
 from go_rules.handicap import HandicapCount
 from go_rules.points import BLACK, EMPTY, MAX_SIZE, N_POINTS, PASS, WALL, WHITE, as_colour, neighbours, point_at
-from go_rules.position import PHASE_MAIN, PHASE_OVER, new_stack
-from go_rules.repetition import Repetition
+from go_rules.position import PHASE_MAIN, PHASE_OVER, TO_PLAY_KEYS, new_stack
 from go_rules.rule_names import DEFAULT_KOMI, DEFAULT_RULES
 from go_rules.rules import KO_SIMPLE, SCORING_TERRITORY, Rules, clamped_komi
 from go_rules.scoring import count_stones, final_score
-from go_rules.setup import Captured, captured_before, set_up
 
 FIRST_ROOM = 64
 """How many positions a new game has room for; the room doubles when it is used up."""
@@ -396,3 +402,95 @@ def warm_up() -> None:
     phases.end_phase(game.copy().position, game.record)
     phases.forget_moves(game.copy().position, 0)
     phases.give_turn(game.copy().position, 3 - game.to_play)
+
+
+class Repetition:
+    """The situations of one game, the present one last: a stack that grows and shrinks with the moves."""
+
+    passes: list[int]
+    """The indices of the moves that were passes."""
+
+    def __init__(self, situation: int, to_play: int) -> None:
+        """Start with the position before the first move: its superko.situation_key and the side to move."""
+        self.passes = []
+        self._keys = [_key(situation, to_play)]
+        self._latest = {self._keys[0]: 0}  # the last index at which each situation was there
+        self._before = [-1]  # for each index, the one before it with the same situation
+        self._passed: dict[int, int] = {}  # how often somebody passed in each situation
+
+    def copy(self) -> Repetition:
+        """Return a copy that shares nothing with this one."""
+        other = Repetition.__new__(Repetition)
+        other.passes, other._keys, other._before = self.passes.copy(), self._keys.copy(), self._before.copy()
+        other._latest, other._passed = self._latest.copy(), self._passed.copy()
+        return other
+
+    def add(self, colour: int, point: int, before: int, situation: int, to_play: int) -> None:
+        """Add the move of `colour` at `point`, from the situation `before` to `situation` with `to_play` to move."""
+        now = len(self._keys)
+        if point == PASS:
+            self.passes.append(now - 1)
+            key = _key(before, colour)
+            self._passed[key] = self._passed.get(key, 0) + 1
+        key = _key(situation, to_play)
+        self._before.append(self._latest.get(key, -1))
+        self._latest[key] = now
+        self._keys.append(key)
+
+    def remove(self, colour: int, point: int, before: int) -> None:
+        """Remove the last move, which `add` was told of."""
+        key, earlier = self._keys.pop(), self._before.pop()
+        if earlier < 0:
+            del self._latest[key]
+        else:
+            self._latest[key] = earlier
+        if point == PASS:
+            self.passes.pop()
+            key = _key(before, colour)
+            self._passed[key] -= 1
+            if not self._passed[key]:
+                del self._passed[key]
+
+    def has_passed(self, colour: int, situation: int) -> bool:
+        """Tell whether `colour` has passed in this situation."""
+        return _key(situation, colour) in self._passed
+
+    def is_third_time(self) -> bool:
+        """Tell whether the present situation is there for the third time, with no pass since the first."""
+        second = self._before[-1]
+        first = self._before[second] if second >= 0 else -1
+        return first >= 0 and (not self.passes or self.passes[-1] < first)
+
+
+def _key(situation: int, to_play: int) -> int:
+    return situation ^ int(TO_PLAY_KEYS[to_play])
+
+
+Captured = tuple[int, int]
+"""How many black and how many white stones were taken off the board."""
+
+
+def set_up(start: np.void, stones: Iterable[tuple[int, int]], rules: Rules, captured: Captured) -> str | None:
+    """Put stones, (colour, point) each, on the empty board `start`.
+
+    Returns None, or why they cannot stand like that: a `reason` of RuleViolation.
+    """
+    played = {BLACK: captured[0], WHITE: captured[1]}
+    for colour, point in stones:
+        if not 0 < point < N_POINTS or start["board"][point] == WALL:
+            return "off board"
+        if start["board"][point] != EMPTY:
+            return "occupied"
+        taken, removed, _ = board.place_stone(start, point, colour)
+        if taken or removed:
+            return "no liberties"
+        played[colour] += 1
+    start["captured"][BLACK], start["captured"][WHITE] = captured
+    if rules.scoring == SCORING_TERRITORY:
+        start["white_bonus"] = played[BLACK] - played[WHITE]
+    return None
+
+
+def captured_before(start: np.void) -> Captured:
+    """Return what was captured before a position."""
+    return int(start["captured"][BLACK]), int(start["captured"][WHITE])

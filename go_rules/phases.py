@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from go_rules.compilation.jit import kernel, kernel_part
 from go_rules.points import BLACK, N_POINTS, NO_POINT, WHITE
 from go_rules.position import (
     HISTORY_MOVES,
@@ -15,6 +14,7 @@ from go_rules.position import (
     PHASE_OVER,
 )
 from go_rules.rules import SCORING_AREA, SCORING_TERRITORY
+from nobi_machine.jit import kernel, kernel_part
 
 MOST_PASSES = 3
 """Consecutive passes are counted no further: one, two and more are all that is ever told apart."""

@@ -11,7 +11,7 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.compilation.jit import kernel
+from nobi_machine.jit import kernel
 
 _MASK = 2**64 - 1
 

@@ -8,8 +8,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from go_rules.machine.printable import shown
-from go_rules.machine.texts import parse_json, parse_number
 from go_rules.rules import (
     BONUS_N,
     BONUS_N_MINUS_1,
@@ -25,6 +23,7 @@ from go_rules.rules import (
     Rules,
     RulesError,
 )
+from nobi_machine.text import parse_json, parse_number, shown
 
 _JAPANESE = Rules(KO_SIMPLE, SCORING_TERRITORY, TAX_SEKI, False, False, BONUS_NONE, False)
 _CHINESE = Rules(KO_SIMPLE, SCORING_AREA, TAX_NONE, False, False, BONUS_N, True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from go_rules.machine.printable import shown
+from nobi_machine.text import shown
 
 KO_SIMPLE, KO_POSITIONAL, KO_SITUATIONAL = 0, 1, 2
 SCORING_AREA, SCORING_TERRITORY = 0, 1

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.board import copy_position, neighbour, remove_chain
-from go_rules.compilation.jit import kernel, kernel_part, kernel_with_arrays
 from go_rules.phases import live_phase
 from go_rules.points import BLACK, EMPTY, N_POINTS, STRIDE, WHITE
 from go_rules.position import new_stack
 from go_rules.rules import SCORING_TERRITORY
 from go_rules.tactics.life import final_area, new_life_work
+from nobi_machine.jit import kernel, kernel_part, kernel_with_arrays
 
 
 @kernel

@@ -11,12 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.board import blocked_stone, hash_after, ko_capture
-from go_rules.compilation.jit import kernel
 from go_rules.phases import live_phase
 from go_rules.points import BLACK, N_POINTS, NO_POINT, PASS, WHITE
-from go_rules.position import MARK_BLACK_AT_CLEANUP_2, MARK_KO_RECAPTURE_BLOCKED, MARK_WHITE_AT_CLEANUP_2, PHASE_MAIN
+from go_rules.position import (
+    BLOCKED_KEYS,
+    BUTTON_KEY,
+    KO_KEYS,
+    MARK_BLACK_AT_CLEANUP_2,
+    MARK_KO_RECAPTURE_BLOCKED,
+    MARK_WHITE_AT_CLEANUP_2,
+    PHASE_KEYS,
+    PHASE_MAIN,
+    START_KEYS,
+    TO_PLAY_KEYS,
+)
 from go_rules.rules import KO_POSITIONAL, KO_SIMPLE
-from go_rules.zobrist import BLOCKED_KEYS, BUTTON_KEY, KO_KEYS, PHASE_KEYS, START_KEYS, TO_PLAY_KEYS
+from nobi_machine.jit import kernel
 
 NO_KEY = np.uint64(0)
 """Marks an empty slot of a table, and is the key of a position that may come back."""

@@ -18,7 +18,7 @@ def main(arguments: list[str] | None = None) -> None:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         try:
             _find_only_our_own()
-            from gtp_engine.interrupts import end_at_once
+            from nobi_machine.interruption import end_at_once
 
             end_at_once()
             from gtp_engine import command_line
@@ -46,7 +46,7 @@ def run(arguments: list[str] | None = None) -> int:
 def _find_only_our_own() -> None:
     # Where Python was started with -m, the current directory comes first: our packages come before it.
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    from go_rules.machine.launch import find_only_our_own
+    from nobi_machine.launch import find_only_our_own
 
     del sys.path[0]
     find_only_our_own()

@@ -14,10 +14,9 @@ import os
 import click
 
 from gtp_engine.errors import explain
-from gtp_engine.interrupts import EXIT_INTERRUPTED, raise_interrupts
-from gtp_engine.standard_streams import flush_stdout, occupy_missing, show_everything, silence_broken_stdout
-from gtp_engine.stderr import note
 from gtp_engine.version import VERSION
+from nobi_machine.interruption import EXIT_INTERRUPTED, raise_interrupts
+from nobi_machine.streams import flush_stdout, note, occupy_missing, show_everything, silence_broken_stdout
 
 EXIT_FAILURE = 1
 EXIT_USAGE = 2

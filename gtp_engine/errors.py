@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from go_rules.machine.printable import printable
 from gtp_engine.installation import REMEDY, damage
+from nobi_machine.text import printable
 
 LONGEST = 2000
 """Characters of the longest explanation."""
@@ -13,7 +13,7 @@ USER_ERRORS = (
     ("go_rules.sgf.grammar", "SgfError"),
     ("gtp_engine.errors", "UserError"),
     ("nets.evaluator", "EvaluatorError"),
-    ("search.parameters", "ParameterError"),
+    ("nobi_machine.parameters", "ParameterError"),
     ("training.errors", "TrainingError"),
 )
 """Of every exception whose text is one line for the user, the module that defines it and its name. They are named and

@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
-from go_rules.machine.files import append_regular, write_whole
-from go_rules.machine.printable import printable
 from gtp_engine.errors import UserError
 from gtp_engine.version import VERSION
+from nobi_machine.files import append_regular, write_whole
+from nobi_machine.text import printable
 
 SECONDS = 30.0
 """How long a server may be silent."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from go_rules.machine.printable import printable_path
 from nets.at_hand import read_header
 from nets.evaluator import Evaluator
+from nobi_machine.text import printable_path
 
 
 def described(evaluator: Evaluator, path: Path, batch: int) -> dict[str, Any]:

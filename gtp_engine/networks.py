@@ -13,16 +13,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from go_rules.machine.printable import printable_path
 from gtp_engine.errors import UserError
-from gtp_engine.stderr import note
 from gtp_engine.version import VERSION
 from nets.at_hand import FOR_PROCESSORS, PUBLISHED, AtHand, at_hand, fetched_folder, how_to_get
 from nets.devices import device_of
 from nets.embedded import EMBEDDED
 from nets.human_profile import HumanProfile, parse_profile
 from nets.opened_before import remember_opened, remember_rate, remembered_rate, was_opened_before
-from search.puct.parameters import SearchParameters
+from nobi_machine.streams import note
+from nobi_machine.text import printable_path
+from search.nobi.parameters import SearchParameters
 
 if TYPE_CHECKING:
     from gtp_engine.configuration.configuration import Configuration

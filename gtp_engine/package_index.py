@@ -22,8 +22,6 @@ from typing import BinaryIO
 
 import platformdirs
 
-from go_rules.machine.files import read_regular
-from go_rules.machine.texts import parse_json
 from gtp_engine.fetching import (
     MAX_BYTES,
     Connections,
@@ -36,6 +34,8 @@ from gtp_engine.fetching import (
     server_of,
 )
 from nets.at_hand import WheelMember
+from nobi_machine.files import read_regular
+from nobi_machine.text import parse_json
 
 USUAL_INDEX = "https://pypi.org/simple"
 USED = ("index-url", "extra-index-url", "proxy", "cert")

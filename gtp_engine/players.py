@@ -14,17 +14,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from go_rules.machine.memory import LEAST_ADDRESSES, lacking_addresses
-from go_rules.machine.printable import printable
 from gtp_engine.configuration.configuration import SYNONYMS, WITH_NETWORK
 from gtp_engine.errors import UserError, is_of_user
 from gtp_engine.networks import ANY_PROFILE, check_network, open_evaluator, suited_to
-from gtp_engine.stderr import note
 from nets.devices import AUTO
 from nets.embedded import EMBEDDED, NO_NETWORK, USUAL, network_file
-from search.parameters import ParameterError, ParameterTable, declared, declared_by
-from search.puct.human_parameters import HumanParameters
-from search.puct.parameters import SearchParameters
+from nobi_machine.memory import LEAST_ADDRESSES, lacking_addresses
+from nobi_machine.parameters import ParameterError, ParameterTable, declared, declared_by
+from nobi_machine.streams import note
+from nobi_machine.text import printable
+from search.nobi.parameters import HumanParameters, SearchParameters
 from search.textbook.parameters import AlphaZeroParameters, PlayoutParameters, UctParameters
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ class PlayerKind:
 
 
 def _network(configuration: Configuration) -> Player:
-    from search.puct.player import PuctPlayer
+    from search.nobi.player import PuctPlayer
 
     compile_beside(configuration)
     evaluator = open_evaluator(configuration)
@@ -70,7 +69,7 @@ def _network(configuration: Configuration) -> Player:
 
 
 def _policy(configuration: Configuration) -> Player:
-    from search.policy.player import PolicyPlayer
+    from search.nobi.player import PolicyPlayer
 
     compile_beside(configuration)
     base = IMITATION if configuration.engine.human_profile else SearchParameters()
@@ -314,17 +313,17 @@ def _refuse_what_it_lacks(name: str, configuration: Configuration) -> None:
 def compile_beside(configuration: Configuration) -> None:
     """Start a second process that compiles kernels too, if the configured player has a network."""
     if PLAYERS[chosen_player(configuration)].needs_network:
-        from search.puct.compiler_process import start_compiler_process
+        from search.nobi.compile_ahead import start_compiler_process
 
         start_compiler_process()
 
 
 def _compile_ends() -> None:
     """Where this process had to compile: what the second one comes to last."""
-    import go_rules.compilation.jit
+    import nobi_machine.jit
 
-    if go_rules.compilation.jit.compilations > 0:
-        from search.puct.compile_ahead import compile_ends
+    if nobi_machine.jit.compilations > 0:
+        from search.nobi.compile_ahead import compile_ends
 
         compile_ends()
 

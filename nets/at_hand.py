@@ -18,10 +18,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from go_rules.machine.directories import data_root
-from go_rules.machine.files import opened_regular, read_regular
-from go_rules.machine.printable import shown
 from nets.embedded import EMBEDDED, FAST, NO_NETWORK, STRONG, embedded_network
+from nobi_machine.cache import data_root
+from nobi_machine.files import opened_regular, read_regular
+from nobi_machine.text import shown
 
 KATAGO_SUFFIXES = (".bin.gz", ".txt.gz", ".bin", ".txt")
 ONNX_SUFFIX = ".onnx"

@@ -1,7 +1,7 @@
 """Files made from networks and kept in the user's cache directory: conversions and calibrations.
 
 A conversion that somebody else has planted, or another network's, would play badly in silence. So only entries of our
-own are used, each under its own key (go_rules/machine/cache.py). Imports nothing heavy.
+own are used, each under its own key (nobi_machine/cache.py). Imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from go_rules.machine.cache import read_entry, write_entry
-from go_rules.machine.directories import cache_root
+from nobi_machine.cache import cache_root, read_entry, write_entry
 
 UNUSED_DAYS = 90
 

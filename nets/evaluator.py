@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from nets.devices import USUAL_BATCH
 
 if TYPE_CHECKING:
-    from go_rules.compilation.fused_call import Given, Step
     from nets.human_profile import HumanProfile
+    from nobi_machine.fused_call import Given, Step
 
 SPATIAL_PLANES = 22
 GLOBAL_FEATURES = 19
@@ -84,7 +84,7 @@ class Evaluation(NamedTuple):
 
 
 class EvaluationSteps(NamedTuple):
-    """An evaluation as calls of kernels, which a caller may fuse with its own (go_rules/compilation/fused_call.py)."""
+    """An evaluation as calls of kernels, which a caller may fuse with its own (nobi_machine/fused_call.py)."""
 
     steps: list[Step]
     """They raise FloatingPointError where `Evaluator.evaluate` would raise EvaluatorError."""

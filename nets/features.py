@@ -29,7 +29,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.compilation.jit import kernel, kernel_part
 from go_rules.phases import live_phase, pass_ends_phase
 from go_rules.points import BLACK, EMPTY, MAX_SIZE, NO_POINT, PASS, STRIDE, WHITE
 from go_rules.position import (
@@ -50,9 +49,9 @@ from go_rules.rules import (
     TAX_ALL,
     TAX_NONE,
 )
-from go_rules.tactics.ladder import LADDERS, find_ladders
-from go_rules.tactics.ladder_board import new_ladder_work
+from go_rules.tactics.ladder import LADDERS, find_ladders, new_ladder_work
 from go_rules.tactics.life import final_area, new_life_work, safe_area
+from nobi_machine.jit import kernel, kernel_part
 
 if TYPE_CHECKING:
     from nets.evaluator import Evaluator

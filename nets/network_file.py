@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from go_rules.compilation.fingerprint import source_fingerprint
-from go_rules.machine.files import read_regular
-from go_rules.machine.printable import printable_path
 from nets.at_hand import ONNX_SUFFIX, SUFFIXES
 from nets.devices import CPU, Device
 from nets.evaluator import EvaluatorError
+from nobi_machine.files import read_regular
+from nobi_machine.fingerprint import source_fingerprint
+from nobi_machine.text import printable_path
 
 if TYPE_CHECKING:
     from nets.human_profile import HumanProfile

@@ -11,8 +11,8 @@ import contextlib
 import hashlib
 from pathlib import Path
 
-from go_rules.machine.cache import read_entry, write_entry
 from nets.cache import UNUSED_DAYS, networks_directory
+from nobi_machine.cache import read_entry, write_entry
 
 
 def was_opened_before(path: Path, how: str = "") -> bool:

@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from go_rules.machine.launch import PACKAGES
+from nobi_machine.launch import PACKAGES
 from tests.conftest import REPOSITORY
 
 LIBRARIES = (

@@ -40,8 +40,8 @@ VECTORS = {
     "nets/native/transformers/products.py",
 }
 ONLY_IN = {
-    "numba": {"go_rules/compilation/jit.py", "go_rules/compilation/fused_call.py", *VECTORS},
-    "llvmlite": {"go_rules/compilation/jit.py", "go_rules/compilation/fused_call.py", *VECTORS},
+    "numba": {"nobi_machine/jit.py", "nobi_machine/fused_call.py", *VECTORS},
+    "llvmlite": {"nobi_machine/jit.py", "nobi_machine/fused_call.py", *VECTORS},
     "onnxruntime": {"nets/onnx/runtime.py"},
     "torch": {"training/"},
     "matplotlib": {"training/", "gtp_engine/experiments/report.py"},
@@ -248,6 +248,6 @@ def test_one_place_starts_python() -> None:
     """
     for path in (*sources(), *sorted((REPOSITORY / "benchmarks").glob("*.py"))):
         source = path.read_text(encoding="utf-8")
-        if name(path) != "go_rules/machine/launch.py":
+        if name(path) != "nobi_machine/launch.py":
             assert not re.search(r'sys\.executable(?!, "-I")', source), name(path)
         assert "multiprocessing" not in {module.split(".")[0] for module, _ in imports(path)}, name(path)

@@ -20,11 +20,11 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from go_rules.machine.launch import PACKAGES
 from gtp_engine import command_line
-from gtp_engine.configuration.texts import document
+from gtp_engine.configuration.edit import document
 from gtp_engine.tools.gtp import gtp
 from gtp_engine.version import VERSION
+from nobi_machine.launch import PACKAGES
 from tests.campaigns.versions import extra, lower_bounds, pythons, requirements, setup_file
 from tests.conftest import REPOSITORY
 

@@ -15,18 +15,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from go_rules.machine.printable import printable_path, shown
-from go_rules.machine.texts import parse_json
-from search.parameters import (
+from nobi_machine.parameters import (
     Complaints,
     ParameterError,
     ParameterTable,
     declared,
     from_values,
     parameter,
+    read_toml,
     suggestion,
+    toml_value,
 )
-from search.toml import read_toml, toml_value
+from nobi_machine.text import parse_json, printable_path, shown
 from training.errors import TrainingError
 
 RULE_SHARES = {

@@ -12,11 +12,11 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.machine import files
 from nets.katago.model import Model
 from nets.katago.parse import parse_model
 from nets.katago.reader import MAX_BYTES as MAX_NETWORK_BYTES
 from nets.katago.reader import ModelFormatError, decompress
+from nobi_machine import files
 from training.errors import TrainingError
 
 MAX_BYTES = 4 << 30

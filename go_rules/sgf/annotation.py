@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from go_rules.game import Move
 from go_rules.points import COLOUR_LETTERS
-from go_rules.sgf.encodings import is_text, known_encoding
-from go_rules.sgf.grammar import GameText, Node, parse_game
+from go_rules.sgf.grammar import GameText, Node, is_text, known_encoding, parse_game
 from go_rules.sgf.writer import coordinates, escaped
 
 JUDGEMENTS = ("BM", "DO", "IT", "TE")

@@ -13,11 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import dropwhile, islice
 
-from go_rules.game import Game, Move, RuleViolation
+from go_rules.game import Game, Move, RuleViolation, captured_before
 from go_rules.handicap import fixed_handicap, max_fixed_handicap
-from go_rules.machine.files import read_regular
-from go_rules.machine.printable import printable_path
-from go_rules.machine.texts import parse_number
 from go_rules.points import (
     BLACK,
     COLOUR_NAMES,
@@ -33,9 +30,9 @@ from go_rules.points import (
 )
 from go_rules.rule_names import DEFAULT_KOMI, DEFAULT_RULES, komi_from_sgf, rules_from_sgf
 from go_rules.rules import SCORING_TERRITORY, Rules
-from go_rules.setup import captured_before
-from go_rules.sgf.encodings import known_encoding
-from go_rules.sgf.grammar import MAX_BYTES, SgfError, parse_game
+from go_rules.sgf.grammar import MAX_BYTES, SgfError, known_encoding, parse_game
+from nobi_machine.files import read_regular
+from nobi_machine.text import parse_number, printable_path
 
 MAX_MOVES = 10_000
 MAX_SETUPS = 300

@@ -10,12 +10,12 @@ import numpy as np
 from sgfmill import sgf_grammar
 
 from go_rules.game import Game
-from go_rules.machine.files import create_whole
-from go_rules.machine.printable import printable_path
 from go_rules.points import COLOUR_LETTERS, PASS, WHITE, column_of, row_of
 from go_rules.rule_names import rules_to_sgf
 from go_rules.sgf.grammar import SgfError
 from go_rules.sgf.reader import is_in_hundredths, is_in_stones
+from nobi_machine.files import create_whole
+from nobi_machine.text import printable_path
 
 
 def to_sgf(

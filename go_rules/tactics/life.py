@@ -6,6 +6,10 @@ are those of KataGo's rules (https://lightvector.github.io/KataGo/rules.html), b
 scores.
 
 Results are in the work record (LIFE_WORK) as areas: the owner of each point, EMPTY, BLACK or WHITE.
+
+Sets of points as rows of bits: bit x of row y + 1 is the point (x, y). So a whole row is looked at in one step.
+
+Rows 0 and height + 1 stand for the walls, and stay empty.
 """
 
 from __future__ import annotations
@@ -14,11 +18,53 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.board import neighbour
-from go_rules.compilation.jit import kernel, kernel_part
 from go_rules.points import BLACK, EMPTY, MAX_SIZE, N_POINTS, STRIDE, WALL, WHITE
 from go_rules.position import MARK_BLACK_AT_CLEANUP_2, MARK_WHITE_AT_CLEANUP_2, PHASE_CLEANUP_2
 from go_rules.rules import SCORING_AREA, TAX_ALL, TAX_NONE
-from go_rules.tactics.bit_rows import BIT_ROWS, put_neighbours, spread
+from nobi_machine.jit import kernel, kernel_part
+
+BIT_ROWS = MAX_SIZE + 2
+"""Rows of a set, walls included."""
+
+
+@kernel
+def put_neighbours(points, allowed, height, out):
+    """Fill `out` with the points of `allowed` that are next to one of `points`."""
+    for y in range(1, height + 1):
+        row = points[y]
+        out[y] = ((row << 1) | (row >> 1) | points[y - 1] | points[y + 1]) & allowed[y]
+
+
+@kernel
+def spread(points, allowed, height):
+    """Add to `points`, which are `allowed`, all that are connected with them through `allowed` points."""
+    changed = True
+    while changed:
+        changed = False
+        for turn in range(2 * height):
+            y = turn + 1 if turn < height else 2 * height - turn
+            before = points[y]
+            row = before | ((points[y - 1] | points[y + 1]) & allowed[y])
+            if row != 0:
+                row = _spread_in_row(row, allowed[y])
+                points[y] = row
+                changed |= row != before
+
+
+@kernel
+def _spread_in_row(points, allowed):
+    """Let points spread both ways along a row: by 1, 2, 4, 8 and 16 places, where nothing lies between."""
+    left = points
+    right = points
+    way_left = allowed
+    way_right = allowed
+    for step in (1, 2, 4, 8, 16):
+        left |= way_left & (left << step)
+        right |= way_right & (right >> step)
+        way_left &= way_left << step
+        way_right &= way_right >> step
+    return left | right
+
 
 MAX_REGIONS = (MAX_SIZE * MAX_SIZE + 1) // 2 + 1
 """The most regions, which do not touch each other: those of a chequerboard; and one more for the end mark."""

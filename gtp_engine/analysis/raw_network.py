@@ -19,9 +19,9 @@ from nets.evaluator import (
     Evaluator,
     softmax,
 )
+from search.nobi.doublings import fixed_doublings
+from search.nobi.parameters import SearchParameters
 from search.player import Player
-from search.puct.doublings import fixed_doublings
-from search.puct.parameters import SearchParameters
 
 
 def raw_text(

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from go_rules.game import Game
-from go_rules.machine.cores import usable_cores
 from gtp_engine.benchmark.choice import choose
 from gtp_engine.benchmark.report import advice_of, for_people, progress_bar, surroundings
 from gtp_engine.benchmark.trials import MIN_ROUNDS, ROUND_SECONDS, Tick, Trial, measure, position
 from gtp_engine.configuration.configuration import WITH_NETWORK, Configuration, tell
-from gtp_engine.configuration.options import Number, config_options, parameter_options
+from gtp_engine.configuration.parameters import Number, config_options, parameter_options
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError, explain
 from gtp_engine.networks import keep_rate, open_evaluator, suited_to
 from gtp_engine.players import PLAYERS, check_files, chosen_player, make_player
-from gtp_engine.standard_streams import print_json
 from nets.devices import CPU, device_of
-from search.puct.parameters import SearchParameters
+from nobi_machine.memory import usable_cores
+from nobi_machine.streams import print_json
+from search.nobi.parameters import SearchParameters
 from search.request import Limits, SearchRequest
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from go_rules.machine.cores import usable_cores
 from gtp_engine.benchmark.choice import Choice
 from gtp_engine.benchmark.trials import Tick
-from gtp_engine.terminal import amount
 from gtp_engine.tools.checks import package_versions
 from gtp_engine.version import VERSION
+from nobi_machine.memory import usable_cores
+from nobi_machine.terminal import amount
 
 COLUMNS = {
     "network": "network",

@@ -18,18 +18,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from go_rules.game import Game
-from go_rules.machine.cores import usable_cores
 from go_rules.points import BLACK, WHITE
 from gtp_engine.match.openings import openings
 from nets.evaluator import EvaluationRequest
 from nets.recording import RecordingEvaluator
-from search.puct.parameters import SearchParameters
+from nobi_machine.memory import usable_cores
+from search.nobi.parameters import SearchParameters
 from search.request import Limits, SearchRequest
 
 if TYPE_CHECKING:
     from nets.evaluator import Evaluator
     from nets.recording import RecordedPosition
-    from search.puct.search import Search
+    from search.nobi.search import Search
     from search.result import SearchResult
 
 ROUND_SECONDS = 2.5
@@ -91,7 +91,7 @@ class Trial:
         The search is given visits, not a time: at the end of a time it would drop the evaluations under way, which are
         many of those that a slow network makes. Raises EvaluatorError.
         """
-        from search.puct.search import Search
+        from search.nobi.search import Search
 
         game = position(number, self.width, self.height)
         if not self.positions:

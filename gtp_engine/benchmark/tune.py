@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING
 
 import click
 
-from go_rules.machine.printable import printable_path
 from gtp_engine.benchmark.choice import Choice, choose
 from gtp_engine.benchmark.command import new_trial, variations
 from gtp_engine.benchmark.report import advice_of, progress_bar, rate_text, surroundings
 from gtp_engine.configuration.configuration import Configuration, tell
 from gtp_engine.configuration.edit import write_values
-from gtp_engine.configuration.options import Number, config_options, parameter_options
+from gtp_engine.configuration.parameters import Number, config_options, parameter_options
 from gtp_engine.configuration.settings import DEFAULT_SECONDS
 from gtp_engine.configuration.sources import file_to_change, load, user_file
 from gtp_engine.errors import UserError
 from gtp_engine.networks import open_evaluator, with_network
 from gtp_engine.players import check_files, chosen_player
-from gtp_engine.standard_streams import print_json
-from gtp_engine.terminal import amount
 from nets.at_hand import RANKED, at_hand, strongest
 from nets.evaluator import EvaluatorError
-from search.toml import toml_value
+from nobi_machine.parameters import toml_value
+from nobi_machine.streams import print_json
+from nobi_machine.terminal import amount
+from nobi_machine.text import printable_path
 
 if TYPE_CHECKING:
     from gtp_engine.benchmark.trials import Trial

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from gtp_engine.dialogue.protocol import SYNTAX_ERROR, GtpError, GtpQuit, Response
 from gtp_engine.errors import explain
-from gtp_engine.stderr import note
+from nobi_machine.streams import note
 
 if TYPE_CHECKING:
     from gtp_engine.dialogue.call import Call

@@ -22,7 +22,7 @@ from gtp_engine.thinking.decide import CANCELLED, decide, move_text, play_decisi
 from nets.bare_evaluation import OPTIMISM
 from nets.evaluator import Evaluator
 from nets.symmetry import SYMMETRIES
-from search.puct.parameters import SearchParameters
+from search.nobi.parameters import SearchParameters
 from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest, allows_a_move
 from search.result import SearchResult
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from go_rules.machine.printable import shown
-from gtp_engine.configuration.fixed import FIXED, fixed_name, require_fixed, value_text
-from gtp_engine.configuration.katago_settings import implied
+from gtp_engine.configuration.katago import FIXED, fixed_name, implied, require_fixed, value_text
 from gtp_engine.configuration.parameters import find_parameter
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.dialogue.call import Call
@@ -16,7 +14,8 @@ from gtp_engine.dialogue.protocol import SYNTAX_ERROR, GtpError, interpret_float
 from gtp_engine.networks import human_network
 from nets.evaluator import Evaluator
 from nets.human_profile import HumanProfile, parse_profile
-from search.parameters import Parameter, ParameterError, ParameterTable, declared
+from nobi_machine.parameters import Parameter, ParameterError, ParameterTable, declared
+from nobi_machine.text import shown
 
 LEELA_ZERO = {
     "visits": "visits",

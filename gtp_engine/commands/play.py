@@ -19,9 +19,9 @@ from gtp_engine.dialogue.protocol import (
     interpret_stones,
     interpret_vertex,
 )
-from gtp_engine.stderr import note
 from gtp_engine.thinking.decide import CANCELLED, decide, move_limits, move_text, play_decision
 from gtp_engine.thinking.estimate import SECONDS, estimate
+from nobi_machine.streams import note
 from search.request import MoveFilter
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from go_rules.machine.printable import printable_path
 from go_rules.sgf.grammar import SgfError
 from go_rules.sgf.reader import read_sgf
 from go_rules.sgf.writer import to_sgf, write_sgf
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
 from gtp_engine.dialogue.protocol import GtpError, interpret_integer
-from gtp_engine.stderr import note
 from gtp_engine.version import VERSION
+from nobi_machine.streams import note
+from nobi_machine.text import printable_path
 
 CANNOT_LOAD = "cannot load file"
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from go_rules.machine.directories import expand_home
 from gtp_engine.configuration.settings import EngineSettings
-from gtp_engine.stderr import note
 from nets.embedded import EMBEDDED, NO_NETWORK, embedded_network
-from search.parameters import ParameterError, ParameterTable, declared
+from nobi_machine.cache import expand_home
+from nobi_machine.parameters import ParameterError, ParameterTable, declared
+from nobi_machine.streams import note
 
 T = TypeVar("T", bound=ParameterTable)
 

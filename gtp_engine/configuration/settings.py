@@ -8,14 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from go_rules.machine.directories import expand_home
-from go_rules.machine.printable import shown
 from gtp_engine.version import GTP_VERSION
 from nets.devices import AUTO
 from nets.devices import NAMES as DEVICE_NAMES
 from nets.embedded import USUAL
 from nets.human_profile import parse_profile
-from search.parameters import ParameterTable, parameter
+from nobi_machine.cache import expand_home
+from nobi_machine.parameters import ParameterTable, parameter
+from nobi_machine.text import shown
 
 MOST_VISITS, LONGEST = 1 << 50, 1e20
 """KataGo's own bounds, in visits and seconds: its configuration files write them for no limit."""

@@ -16,16 +16,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from go_rules.machine.directories import NOWHERE, config_root
-from go_rules.machine.printable import printable_path, shown
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.parameters import TABLES, find_parameter, known_parameter, unknown
 from gtp_engine.errors import UserError
-from search.parameters import Complaints, ParameterError
-from search.toml import read_toml
+from nobi_machine.cache import NOWHERE, config_root
+from nobi_machine.parameters import Complaints, ParameterError, read_toml
+from nobi_machine.text import printable_path, shown
 
 if TYPE_CHECKING:
-    from gtp_engine.configuration.katago_settings import Adopted
+    from gtp_engine.configuration.katago import Adopted
 
 SECTIONS = frozenset(table.section for table in TABLES)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gtp_engine.dialogue.protocol import GtpError, GtpFatalError
-from gtp_engine.stderr import note
+from nobi_machine.streams import note
 
 if TYPE_CHECKING:
     from search.player import Player
@@ -97,7 +97,7 @@ def warm_up_rules(on_first: Callable[[], None] = lambda: None) -> None:
 
     `on_first` is called before the first kernel is compiled, also if that happens after this function has returned.
     """
-    from go_rules.compilation.jit import on_compile
+    from nobi_machine.jit import on_compile
 
     on_compile(_announce_once(on_first))
     from go_rules.game import warm_up

@@ -7,9 +7,9 @@ import time
 import traceback
 from pathlib import Path
 
-from go_rules.machine.files import append_regular
-from go_rules.machine.printable import escaped, printable_path
-from gtp_engine.stderr import note
+from nobi_machine.files import append_regular
+from nobi_machine.streams import note
+from nobi_machine.text import escaped, printable_path
 
 
 class DialogueLog:

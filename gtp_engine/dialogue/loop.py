@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from go_rules.machine.private_streams import guard_stdin, guard_stdout
 from gtp_engine.commands import carry_out
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.dialogue.call import Call
@@ -24,7 +23,7 @@ from gtp_engine.dialogue.engine import Engine
 from gtp_engine.dialogue.inbox import Inbox, Line
 from gtp_engine.dialogue.protocol import MAX_LINE, decode_line, parse_line, parse_long_line
 from gtp_engine.errors import explain
-from gtp_engine.stderr import note
+from nobi_machine.streams import guard_stdin, guard_stdout, note
 
 if TYPE_CHECKING:
     from search.player import Player

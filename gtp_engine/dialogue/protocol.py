@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from go_rules.machine.texts import parse_integer, parse_json, parse_number
 from go_rules.points import BLACK, WHITE, VertexError, from_vertex
+from nobi_machine.text import parse_integer, parse_json, parse_number
 
 MAX_ID = 2**31 - 1
 MAX_LINE = 1 << 20

@@ -7,12 +7,7 @@ from pathlib import Path
 
 import click
 
-from go_rules.machine.files import PUBLIC, write_whole
-from go_rules.machine.launch import python_command
-from go_rules.machine.locks import folder_for_one
-from go_rules.machine.printable import printable, shown
-from gtp_engine.configuration.options import Count, Number
-from gtp_engine.configuration.parameters import find_parameter
+from gtp_engine.configuration.parameters import Count, Number, find_parameter
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
 from gtp_engine.experiments.catalogue import EXPERIMENTS, PLAYER, TIME, VISITS, Experiment, Plan, plan
@@ -20,12 +15,16 @@ from gtp_engine.experiments.report import MISSING, as_csv, as_markdown, can_draw
 from gtp_engine.match.command import EXIT_FAULTS
 from gtp_engine.match.conditions import BoardSize, Conditions, read_conditions
 from gtp_engine.players import check
-from gtp_engine.terminal import amount
 from gtp_engine.tournament.progress import play_series
 from gtp_engine.tournament.report import write_results
 from gtp_engine.tournament.results import Results
 from gtp_engine.tournament.series import open_contest
-from search.parameters import ParameterError
+from nobi_machine.files import PUBLIC, write_whole
+from nobi_machine.launch import python_command
+from nobi_machine.locks import folder_for_one
+from nobi_machine.parameters import ParameterError
+from nobi_machine.terminal import amount
+from nobi_machine.text import printable, shown
 
 NAMES = ", ".join(EXPERIMENTS)
 MOST_VALUES = 40

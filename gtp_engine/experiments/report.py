@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from go_rules.machine.directories import cache_root
-from go_rules.machine.files import PUBLIC, write_whole
 from gtp_engine.experiments.catalogue import Experiment, Pairing, Plan
 from gtp_engine.match.table import faults_text
 from gtp_engine.tournament.results import Results, Standing
+from nobi_machine.cache import cache_root
+from nobi_machine.files import PUBLIC, write_whole
 
 COLUMNS = (
     "value",

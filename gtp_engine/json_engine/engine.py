@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 
 from go_rules.game import Game
-from go_rules.machine.printable import shown
-from go_rules.machine.texts import RepeatedName, parse_json
 from gtp_engine.errors import explain
 from gtp_engine.json_engine import replies
 from gtp_engine.json_engine.actions import Actions
@@ -26,12 +24,13 @@ from gtp_engine.json_engine.options import Options
 from gtp_engine.json_engine.query import read_query
 from gtp_engine.json_engine.records import Replayer
 from gtp_engine.json_engine.schedule import Position, Schedule
-from gtp_engine.stderr import note
 from nets.human_network import HumanEvaluation
 from nets.human_profile import HumanProfile
-from search.puct.human_choice import with_peoples_choice
-from search.puct.parameters import SearchParameters
-from search.puct.player import PuctPlayer
+from nobi_machine.streams import note
+from nobi_machine.text import RepeatedName, parse_json, shown
+from search.nobi.move_choice import with_peoples_choice
+from search.nobi.parameters import SearchParameters
+from search.nobi.player import PuctPlayer
 from search.request import Limits, ReportRequest, SearchRequest, allows_a_move
 from search.result import SearchResult
 

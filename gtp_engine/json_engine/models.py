@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from go_rules.machine.printable import printable_path
 from gtp_engine.model_list import described
 from nets.evaluator import Evaluator
 from nets.human_network import HumanNetwork
 from nets.human_profile import HumanProfile
+from nobi_machine.text import printable_path
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,14 @@ import dataclasses
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 
-from go_rules.machine.printable import shown
 from go_rules.points import BLACK, EMPTY, WHITE
-from gtp_engine.configuration.fixed import fixed_name, require_fixed
-from gtp_engine.configuration.katago_settings import MACHINE
+from gtp_engine.configuration.katago import MACHINE, fixed_name, require_fixed
 from gtp_engine.configuration.parameters import departed, known_parameter, unknown
 from gtp_engine.configuration.settings import LONGEST, MOST_VISITS
 from nets.human_profile import HumanProfile, parse_profile
-from search.parameters import Parameter, ParameterError, declared, folded
-from search.puct.parameters import SearchParameters
+from nobi_machine.parameters import Parameter, ParameterError, declared, folded
+from nobi_machine.text import shown
+from search.nobi.parameters import SearchParameters
 
 DEFAULT_VISITS = 500
 """Of a query where nothing says how many, as in KataGo's example of a configuration."""

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from go_rules.machine.printable import shown
 from go_rules.points import BLACK, MAX_SIZE, WHITE, to_vertex
 from go_rules.rule_names import notation_komi, read_rules, rules_to_sgf, usual_komi
 from go_rules.rules import ButtonError, Rules, RulesError
@@ -31,7 +30,8 @@ from gtp_engine.json_engine.fields import (
 from gtp_engine.json_engine.options import LONGEST_VARIATION, Options
 from gtp_engine.json_engine.records import IllegalMoveError, Record, Replayer, move_codes, resolved
 from nets.human_profile import HumanProfile
-from search.parameters import ParameterError
+from nobi_machine.parameters import ParameterError
+from nobi_machine.text import shown
 from search.request import MoveFilter
 
 FLAGS = (

@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple, NoReturn
 
-from go_rules.machine.private_streams import guard_stdin, guard_stdout
 from gtp_engine.dialogue.channel import Input, Output
 from gtp_engine.dialogue.ending import EXIT_DONE, EXIT_FAILURE, GRACE, await_order, handle_signals, leave
 from gtp_engine.dialogue.log import DialogueLog
@@ -22,7 +21,7 @@ from gtp_engine.dialogue.protocol import MAX_LINE
 from gtp_engine.errors import explain
 from gtp_engine.json_engine.engine import JsonEngine, Send
 from gtp_engine.json_engine.outbox import Outbox
-from gtp_engine.stderr import note
+from nobi_machine.streams import guard_stdin, guard_stdout, note
 
 FINISH_CHECK = 0.02
 """Seconds between two looks whether everything is answered."""

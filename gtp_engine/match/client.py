@@ -21,8 +21,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from go_rules.machine.printable import printable
 from gtp_engine.match.pipes import ErrorLog, Incoming
+from nobi_machine.text import printable
 
 QUIT_GRACE = 5.0
 """Seconds that an engine has to end after `quit`, again after SIGTERM, and again after SIGKILL."""

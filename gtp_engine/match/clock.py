@@ -16,10 +16,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from go_rules.machine.printable import shown
-from go_rules.machine.texts import parse_number
 from gtp_engine.thinking.clock import System, TimeControl, after_move, enter_overtime, full_time
 from gtp_engine.thinking.time_management import most_seconds
+from nobi_machine.text import parse_number, shown
 
 FORMS = (
     "MAIN, MAIN:PERIOD:STONES, byoyomi:MAIN:PERIOD:PERIODS, fischer:MAIN:INCREMENT or "

@@ -8,15 +8,15 @@ from typing import Any
 
 import click
 
-from go_rules.machine.locks import folder_for_one
-from go_rules.machine.printable import printable
-from gtp_engine.configuration.options import Count
+from gtp_engine.configuration.parameters import Count
 from gtp_engine.match.conditions import Conditions, condition_options, read_conditions, termination_interrupts
 from gtp_engine.match.engines import engine_command
 from gtp_engine.match.play import Match
 from gtp_engine.match.record import SIDES, MatchRecord, has_faults
 from gtp_engine.match.table import Progress, print_table, summary
-from gtp_engine.standard_streams import print_json
+from nobi_machine.locks import folder_for_one
+from nobi_machine.streams import print_json
+from nobi_machine.text import printable
 
 EXIT_FAULTS = 3
 """All games were played, but an engine misbehaved or the engines' scores differed."""

@@ -13,11 +13,9 @@ from typing import Any, TypeVar
 import click
 
 from go_rules.handicap import HANDICAP_KOMI, HandicapError, fixed_handicap
-from go_rules.machine.printable import printable, shown
-from go_rules.machine.texts import parse_number
 from go_rules.rule_names import preset
 from go_rules.rules import Rules
-from gtp_engine.configuration.options import Count, Number
+from gtp_engine.configuration.parameters import Count, Number
 from gtp_engine.configuration.settings import parse_size
 from gtp_engine.errors import UserError
 from gtp_engine.match.client import EngineError
@@ -29,6 +27,7 @@ from gtp_engine.match.referee import Conduct
 from gtp_engine.match.statistics import Sprt
 from gtp_engine.match.verdict import scores_on_board
 from gtp_engine.thinking.clock import TimeControl
+from nobi_machine.text import parse_number, printable, shown
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -10,10 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from go_rules.machine.launch import python_command
-from go_rules.machine.printable import printable
-from go_rules.machine.texts import parse_number
-from go_rules.machine.words import split_command
 from go_rules.points import COLOUR_NAMES, COLUMNS, PASS, VertexError, from_vertex, to_vertex
 from go_rules.rules import Rules
 from gtp_engine.errors import UserError
@@ -21,6 +17,8 @@ from gtp_engine.match.client import EngineError, EngineTimeout, GtpClient, GtpFa
 from gtp_engine.match.clock import announcements
 from gtp_engine.match.pipes import ErrorLog
 from gtp_engine.thinking.clock import System, TimeControl
+from nobi_machine.launch import python_command
+from nobi_machine.text import parse_number, printable, split_command
 
 Answer = TypeVar("Answer")
 

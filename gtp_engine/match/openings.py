@@ -17,14 +17,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from go_rules.game import Game, RuleViolation
-from go_rules.machine.files import read_regular
-from go_rules.machine.printable import printable_path
-from go_rules.machine.texts import decode_text
 from go_rules.points import PASS, VertexError, column_of, from_vertex, point_at, row_of
 from go_rules.rule_names import DEFAULT_RULES
 from go_rules.rules import Rules
 from gtp_engine.errors import UserError
 from nets.symmetry import symmetric_point, symmetry_count
+from nobi_machine.files import read_regular
+from nobi_machine.text import decode_text, printable_path
 
 Opening = tuple[int, ...]
 """The points of an opening's moves, black's first. One of them may be a pass, but not the last one."""

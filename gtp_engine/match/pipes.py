@@ -16,8 +16,8 @@ import time
 from pathlib import Path
 from typing import IO
 
-from go_rules.machine.files import append_regular
-from go_rules.machine.printable import printable
+from nobi_machine.files import append_regular
+from nobi_machine.text import printable
 
 CHUNK = 1 << 16
 """Bytes that are read at once."""

@@ -20,10 +20,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from go_rules.machine.files import PUBLIC, append_regular, read_regular, write_whole
 from gtp_engine.errors import UserError
 from gtp_engine.match.statistics import Sprt, SprtRun, Tally
-from gtp_engine.terminal import amount
+from nobi_machine.files import PUBLIC, append_regular, read_regular, write_whole
+from nobi_machine.terminal import amount
 
 FORMAT = 1
 MAX_FILE_BYTES = 1 << 28

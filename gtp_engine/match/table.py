@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 from gtp_engine.match.record import BY_BOARD, BY_SCORES, GameRecord, MatchTerms, faults, sprt_run, tally
 from gtp_engine.match.statistics import Sprt, elo, score_interval
-from gtp_engine.terminal import amount, tables_console
+from nobi_machine.terminal import amount, tables_console
 
 METHOD = "Elo: logistic, with the 95 % Wilson interval of the score; games taken as independent."
 

@@ -11,15 +11,15 @@ from typing import Any
 
 from go_rules.game import Game
 from go_rules.handicap import HANDICAP_KOMI, HandicapError, fixed_handicap
-from go_rules.machine.printable import printable_path
 from go_rules.points import BLACK, COLOUR_NAMES, WHITE
 from go_rules.rule_names import rules_to_sgf
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.errors import UserError
 from gtp_engine.play.keeping import DRAW, NO_RESULT, PERSON, UNDECIDED, game_record
 from gtp_engine.play.words import handicap_text
-from gtp_engine.terminal import amount
 from gtp_engine.tools.records import Record, conditions, read_record
+from nobi_machine.terminal import amount
+from nobi_machine.text import printable_path
 
 _COLOURS = {name: colour for colour, name in COLOUR_NAMES.items()}
 _RESULT = re.compile(rf"|{DRAW}|{NO_RESULT}|[BW]\+(R|[0-9]+(\.[0-9]+)?)")

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from go_rules.machine.printable import printable_path
 from gtp_engine.configuration.configuration import tell
-from gtp_engine.configuration.options import Count, config_options, parameter_options
+from gtp_engine.configuration.parameters import Count, config_options, parameter_options
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
+from nobi_machine.text import printable_path
 
 if TYPE_CHECKING:
     from gtp_engine.configuration.configuration import Configuration

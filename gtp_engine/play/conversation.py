@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 from go_rules.agreement import may_have_dead
 from go_rules.game import Game
-from go_rules.machine.directories import expand_home
-from go_rules.machine.printable import printable_path
 from go_rules.points import COLOUR_LETTERS, WHITE, opponent, to_vertex
 from gtp_engine.commands.play import take_back
 from gtp_engine.commands.scoring import final_score
@@ -21,9 +19,11 @@ from gtp_engine.play import words
 from gtp_engine.play.board import board_text
 from gtp_engine.play.keeping import NO_RESULT, RESIGNED, UNDECIDED, GameFiles, game_record
 from gtp_engine.play.stopping import stopped_by_interrupt
-from gtp_engine.terminal import amount, answers
 from gtp_engine.thinking.decide import decide, play_decision, pv_text
 from gtp_engine.thinking.estimate import estimate, is_finished, short_search
+from nobi_machine.cache import expand_home
+from nobi_machine.terminal import amount, answers
+from nobi_machine.text import printable_path
 from search.result import RESIGN
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ import shutil
 from pathlib import Path
 
 from go_rules.game import Game
-from go_rules.machine.files import create_whole, read_regular, written_beside
 from go_rules.points import BLACK, WHITE, opponent
 from go_rules.sgf.grammar import MAX_BYTES
 from go_rules.sgf.writer import to_sgf
+from nobi_machine.files import create_whole, read_regular, written_beside
 
 PERSON = "Person"
 """The person's name in game records."""

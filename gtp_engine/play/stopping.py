@@ -6,9 +6,9 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from go_rules.machine.interruption import interruptible
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.protocol import Command
+from nobi_machine.interruption import interruptible
 
 
 @contextmanager

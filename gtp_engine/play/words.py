@@ -6,14 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from go_rules.game import Game
-from go_rules.machine.printable import printable
-from go_rules.machine.texts import parse_integer
 from go_rules.points import BLACK, COLOUR_LETTERS, COLOUR_NAMES, WHITE, VertexError, from_vertex
 from go_rules.rule_names import rules_to_sgf
 from gtp_engine.errors import UserError
 from gtp_engine.play.board import LETTERS
 from gtp_engine.play.keeping import DRAW, NO_RESULT, RESIGNED
-from gtp_engine.terminal import amount
+from nobi_machine.terminal import amount
+from nobi_machine.text import parse_integer, printable
 
 if TYPE_CHECKING:
     from gtp_engine.dialogue.engine import Engine

@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from go_rules.machine.printable import printable_path
 from gtp_engine.configuration.configuration import tell
-from gtp_engine.configuration.options import Count, Number, config_options, parameter_options
+from gtp_engine.configuration.parameters import Count, Number, config_options, parameter_options
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
-from gtp_engine.interrupts import EXIT_INTERRUPTED
 from gtp_engine.players import check_files
-from gtp_engine.standard_streams import print_json
 from gtp_engine.tools.records import ABSENT, DEFAULT_VISITS, Record, read_record
+from nobi_machine.interruption import EXIT_INTERRUPTED
+from nobi_machine.streams import print_json
+from nobi_machine.text import printable_path
 
 if TYPE_CHECKING:
-    from gtp_engine.review.judged import JudgedMove
-    from gtp_engine.review.texts import Review
+    from gtp_engine.review.judged import JudgedMove, Review
     from search.player import Player
 
 DEFAULT_LEAST = 4.0
@@ -60,12 +59,12 @@ def review(
     configuration = check_files(load(config_file, settings, options))
     tell(configuration)
     _require_writable(target)
-    from go_rules.machine.interruption import interruptible
     from go_rules.points import BLACK, WHITE
     from go_rules.rule_names import rules_to_sgf
     from gtp_engine.players import make_player
-    from gtp_engine.review.texts import TITLE, Review
+    from gtp_engine.review.judged import TITLE, Review
     from nets.evaluator import EvaluatorError
+    from nobi_machine.interruption import interruptible
 
     record = read_record(source, configuration, options)
     loaded, length = record.game, len(record.game.moves)
@@ -106,7 +105,7 @@ def review(
 def _require_writable(target: Path) -> None:
     """Raise UserError unless a new SGF file of this name can be written, which a long search would find out too late.
     Raises OSError."""
-    from go_rules.machine.files import written_beside
+    from nobi_machine.files import written_beside
 
     name = printable_path(target)
     if target.suffix.lower() != ".sgf" or not target.parent.is_dir():
@@ -124,7 +123,7 @@ def _judge(
     Raises EvaluatorError."""
     from go_rules.game import Move
     from gtp_engine.review.judged import JudgedMove, Opinion
-    from gtp_engine.terminal import progress_bar
+    from nobi_machine.terminal import progress_bar
     from search.request import Limits, SearchRequest
 
     number, played, before = 0, None, None
@@ -149,9 +148,9 @@ def _judge(
 
 def _write(made: Review, record: Record, target: Path, least: float, prints_json: bool) -> None:
     """Write the review to its file, and print it, whatever becomes of the file. Raises OSError."""
-    from go_rules.machine.files import create_whole
     from go_rules.sgf.annotation import annotated
-    from gtp_engine.review.texts import as_json, notes_of, print_tables
+    from gtp_engine.review.judged import as_json, notes_of, print_tables
+    from nobi_machine.files import create_whole
 
     try:
         create_whole(target, annotated(record.content, notes_of(made, least)))

@@ -8,12 +8,12 @@ import time
 
 from go_rules.game import Game
 from go_rules.points import PASS, board_points, to_vertex
-from gtp_engine import stderr
 from gtp_engine.analysis.pictures import variation_picture
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Decision, Engine
 from gtp_engine.thinking.time_management import SMALLEST, is_time_kept, seconds_for_move
+from nobi_machine import streams
 from search.request import Limits, MoveFilter, ReportRequest, SearchRequest, excluded_until
 from search.result import RESIGN, SearchResult
 
@@ -105,7 +105,7 @@ def decide(
 def _draw(engine: Engine, result: SearchResult) -> None:
     """Have GoGui draw the best line of play so far."""
     picture = variation_picture(engine.game, result, engine.settings.longest_variation)
-    stderr.raw(f"gogui-gfx:\n{picture}\n")
+    streams.raw(f"gogui-gfx:\n{picture}\n")
 
 
 def play_decision(engine: Engine, call: Call, decision: Decision) -> str:
@@ -119,9 +119,9 @@ def play_decision(engine: Engine, call: Call, decision: Decision) -> str:
         engine.ponder_next()
     if engine.settings.ogs_chat:
         if not engine.chatted:
-            stderr.note(OGS_OPENING)
+            streams.note(OGS_OPENING)
             engine.chatted = True
-        stderr.raw(ogs_line(decision, engine.game.height))
+        streams.raw(ogs_line(decision, engine.game.height))
     now = time.monotonic()
     # The controller's clock charges the way to us and back, too, and may never tell us.
     engine.clock.spend(decision.colour, now - engine.turn.began(call.received) + engine.settings.lag)

@@ -9,27 +9,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from go_rules.machine.cores import usable_cores
-from go_rules.machine.memory import LEAST_ADDRESSES_OF_ANALYSIS, most_threads
-from go_rules.machine.printable import shown
-from go_rules.machine.private_streams import lossy_stderr
-from go_rules.machine.texts import parse_integer
 from gtp_engine.configuration.configuration import WITH_NETWORK, Configuration, tell
-from gtp_engine.configuration.katago_config import Settings, read_settings
-from gtp_engine.configuration.katago_settings import Adopted, adopt
-from gtp_engine.configuration.options import Count, config_options
-from gtp_engine.configuration.parameters import find_parameter
+from gtp_engine.configuration.katago import Adopted, Settings, adopt, read_settings
+from gtp_engine.configuration.parameters import Count, config_options, find_parameter
 from gtp_engine.configuration.settings import MOST_VISITS
 from gtp_engine.configuration.sources import load
 from gtp_engine.dialogue.log import DialogueLog
 from gtp_engine.errors import UserError
 from gtp_engine.json_engine.options import DEFAULT_VISITS, VARIATION, Options, without
-from gtp_engine.stderr import note
 from nets.devices import CPU, device_of
 from nets.human_profile import parse_profile
-from search.parameters import ParameterError
-from search.puct.human_parameters import HumanParameters
-from search.puct.parameters import SearchParameters
+from nobi_machine.memory import LEAST_ADDRESSES_OF_ANALYSIS, most_threads, usable_cores
+from nobi_machine.parameters import ParameterError
+from nobi_machine.streams import lossy_stderr, note
+from nobi_machine.text import parse_integer, shown
+from search.nobi.parameters import HumanParameters, SearchParameters
 
 if TYPE_CHECKING:
     from gtp_engine.json_engine.engine import JsonEngine, Send

@@ -14,15 +14,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from go_rules.machine.cores import usable_cores
-from go_rules.machine.launch import python_command
-from go_rules.machine.memory import memory_for_search
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.errors import UserError
 from gtp_engine.installation import REMEDY, damage
 from gtp_engine.version import VERSION
 from nets.devices import RUNTIMES, MissingDevice, device_for, devices_among
 from nets.embedded import NO_NETWORK
+from nobi_machine.launch import python_command
+from nobi_machine.memory import memory_for_search, usable_cores
 
 if TYPE_CHECKING:
     from search.player import Player
@@ -135,8 +134,7 @@ def _files(_: Installation) -> str:
 
 
 def _cache(_: Installation) -> str:
-    from go_rules.machine.cache import problem, usable_folder
-    from go_rules.machine.directories import cache_root
+    from nobi_machine.cache import cache_root, problem, usable_folder
 
     root = cache_root()
     folder = usable_folder(root, create=True)
@@ -187,9 +185,9 @@ def _command(_: Installation) -> str:
 
 def _kernels(_: Installation) -> str:
     started = time.perf_counter()
-    from go_rules.compilation import jit
-    from go_rules.compilation.shipped import SHIPPED, SUFFIX
     from gtp_engine.dialogue.loading import warm_up_rules
+    from nobi_machine import jit
+    from nobi_machine.shipped import SHIPPED, SUFFIX
 
     warm_up_rules()
     seconds = time.perf_counter() - started

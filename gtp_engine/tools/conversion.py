@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from go_rules.machine.files import PUBLIC, write_whole
 from gtp_engine.errors import UserError
+from nobi_machine.files import PUBLIC, write_whole
 
 
 @click.command()

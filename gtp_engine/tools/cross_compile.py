@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from go_rules.compilation.jit import compiled_from
+from nobi_machine.jit import compiled_from
 
 
 def compile_again(kernels: Sequence[Path]) -> None:

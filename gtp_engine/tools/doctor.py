@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from gtp_engine.configuration.configuration import Configuration
-from gtp_engine.configuration.options import config_options, parameter_options
+from gtp_engine.configuration.parameters import config_options, parameter_options
 from gtp_engine.configuration.sources import load, user_file
 from gtp_engine.errors import explain
 from gtp_engine.players import check_files

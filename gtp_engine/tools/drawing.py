@@ -7,7 +7,6 @@ import unicodedata
 from collections.abc import Iterator
 
 from go_rules.game import Game
-from go_rules.machine.printable import printable
 from go_rules.points import (
     BLACK,
     COLOUR_LETTERS,
@@ -23,6 +22,7 @@ from go_rules.points import (
     row_of,
     to_vertex,
 )
+from nobi_machine.text import printable
 from search.result import MoveInfo, SearchResult
 
 CELL, EDGE, TITLE, CAPTION = 44, 46, 58, 96

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from go_rules.machine.private_streams import lossy_stderr
 from gtp_engine.configuration.configuration import tell
-from gtp_engine.configuration.options import config_options, parameter_options
+from gtp_engine.configuration.parameters import config_options, parameter_options
 from gtp_engine.configuration.sources import load
-from gtp_engine.stderr import note
+from nobi_machine.streams import lossy_stderr, note
 
 if TYPE_CHECKING:
-    from gtp_engine.configuration.katago_settings import Adopted
+    from gtp_engine.configuration.katago import Adopted
 
 
 @click.command()
@@ -69,8 +68,7 @@ def gtp(
 
 def _of_katago(files: tuple[Path, ...], overrides: tuple[str, ...], has_human_net: bool) -> Adopted:
     """The parameters that KataGo's settings give. What they cannot give is said. Raises ParameterError, UserError."""
-    from gtp_engine.configuration.katago_config import Settings, read_settings
-    from gtp_engine.configuration.katago_settings import adopt
+    from gtp_engine.configuration.katago import Settings, adopt, read_settings
 
     given = read_settings(files, overrides, lambda name, text: adopt(Settings({name: text}, {}, []), has_human_net))
     adopted = adopt(given, has_human_net)

@@ -7,18 +7,16 @@ from typing import Any
 
 import click
 
-from go_rules.machine.files import create_whole
-from go_rules.machine.printable import printable_path
 from gtp_engine.configuration.configuration import tell
-from gtp_engine.configuration.options import config_options
-from gtp_engine.configuration.parameters import TABLES, parameters
+from gtp_engine.configuration.edit import document, template
+from gtp_engine.configuration.parameters import TABLES, config_options, parameters
 from gtp_engine.configuration.sources import file_to_change, load, user_file
-from gtp_engine.configuration.texts import document, template
 from gtp_engine.errors import UserError
-from gtp_engine.standard_streams import print_json
 from gtp_engine.version import GTP_VERSION, VERSION
-from search.parameters import Parameter, declared_by
-from search.toml import toml_value
+from nobi_machine.files import create_whole
+from nobi_machine.parameters import Parameter, declared_by, toml_value
+from nobi_machine.streams import print_json
+from nobi_machine.text import printable_path
 
 
 @click.command()

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from go_rules.machine.printable import printable
-from gtp_engine.configuration.options import Count
+from gtp_engine.configuration.parameters import Count
 from gtp_engine.errors import UserError
-from gtp_engine.terminal import answers
-from search.reference.formulas import evenly, puct, rave, ucb1, widening
+from nobi_machine.terminal import answers
+from nobi_machine.text import printable
+from search.reference.formulas import Gumbel, evenly, puct, rave, ucb1, widening
 from search.reference.games import CONNECT_FOUR, TIC_TAC_TOE, InARow
-from search.reference.gumbel import Gumbel
 from search.reference.mcts import FIRST, Game, Node, Pieces, Played, State, rollout, search, statistics
 
 if TYPE_CHECKING:
@@ -138,7 +137,7 @@ def _game(name: str, size: int) -> tuple[Game, Callable[[State], str]]:
         played: InARow = TIC_TAC_TOE if name == TIC_TAC_TOE_NAME else CONNECT_FOUR
         return played, played.show
     from go_rules.points import point_at
-    from search.reference.go import Go
+    from search.reference.games import Go
 
     def show(state: State) -> str:
         board = state.position["board"]
@@ -233,8 +232,8 @@ def _draw(table: Table, state: State, title: str, target: Path) -> None:
         raise UserError(f"{printable(str(target))}: the picture must be a file .svg in a folder that exists")
     if table.game.result(state) is not None:
         raise UserError("--tree: the game is over, there is nothing to search")
-    from go_rules.machine.files import PUBLIC, write_whole
     from gtp_engine.tools.tree_drawing import draw_tree
+    from nobi_machine.files import PUBLIC, write_whole
 
     _, root = table.think(state)
     click.echo(statistics(root))

@@ -17,19 +17,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from go_rules.machine.directories import NOWHERE
-from go_rules.machine.files import PUBLIC, read_regular, write_whole
-from go_rules.machine.locks import folder_for_one
-from go_rules.machine.printable import printable, printable_path, shown
 from gtp_engine.configuration.configuration import Configuration, tell
-from gtp_engine.configuration.options import Number
+from gtp_engine.configuration.parameters import Number
 from gtp_engine.configuration.settings import DEFAULT_SECONDS
 from gtp_engine.configuration.sources import file_to_change, load
 from gtp_engine.errors import UserError, explain
 from gtp_engine.networks import RATED_BOARD, advice, keep_rate, known_rate, open_evaluator, with_network
 from gtp_engine.players import PLAYERS, check_files, chosen_player
-from gtp_engine.stderr import note
-from gtp_engine.terminal import tables_console, transfer_bar
 from nets.at_hand import (
     FETCHED,
     LICENCE,
@@ -48,8 +42,13 @@ from nets.at_hand import (
     strongest,
 )
 from nets.embedded import EMBEDDED, FAST, network_file
-from search.parameters import ParameterError
-from search.toml import toml_value
+from nobi_machine.cache import NOWHERE
+from nobi_machine.files import PUBLIC, read_regular, write_whole
+from nobi_machine.locks import folder_for_one
+from nobi_machine.parameters import ParameterError, toml_value
+from nobi_machine.streams import note
+from nobi_machine.terminal import tables_console, transfer_bar
+from nobi_machine.text import printable, printable_path, shown
 
 if TYPE_CHECKING:
     from gtp_engine.fetching import Connections

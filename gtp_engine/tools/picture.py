@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from gtp_engine.configuration.configuration import tell
-from gtp_engine.configuration.options import Count, config_options, parameter_options
+from gtp_engine.configuration.parameters import Count, config_options, parameter_options
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
 from gtp_engine.players import check_files
@@ -42,9 +42,9 @@ def picture(
     configuration = check_files(load(config_file, settings, options))
     tell(configuration)
     from go_rules.game import Game
-    from go_rules.machine.files import PUBLIC, write_whole
     from gtp_engine.players import make_player
     from gtp_engine.tools.drawing import draw
+    from nobi_machine.files import PUBLIC, write_whole
     from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest
 
     engine = configuration.engine

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from go_rules.game import Game
-from go_rules.machine.files import read_regular
-from go_rules.machine.printable import printable_path
 from go_rules.rule_names import DEFAULT_PRESET, rules_and_komi
 from go_rules.rules import Rules
 from go_rules.sgf.grammar import MAX_BYTES, SgfError
 from go_rules.sgf.reader import SgfGame, parse_sgf
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.errors import UserError
-from gtp_engine.stderr import note
+from nobi_machine.files import read_regular
+from nobi_machine.streams import note
+from nobi_machine.text import printable_path
 
 DEFAULT_VISITS = 500
 """Of a position, where nobody says how many."""

@@ -3,7 +3,7 @@
     python -m gtp_engine.tools.wheel dist/nobi-0.1.0-py3-none-any.whl [NETWORK...]
 
 The wheel is unpacked, and what lies there plays and analyses with an empty cache, with the embedded network and with
-others that are named. That compiles all kernels for the family of this processor (go_rules/compilation/shipped.py).
+others that are named. That compiles all kernels for the family of this processor (nobi_machine/shipped.py).
 Then the same is done once more, without cached networks: the kernels that are loaded this time are those that a first
 start needs, and an archive of them is added. A last run, of the finished packages on an empty cache, must compile
 nothing. For the other families the same kernels are compiled without being run (gtp_engine/tools/cross_compile.py).
@@ -32,11 +32,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
-from go_rules.compilation.jit import shippable
-from go_rules.compilation.shipped import FAMILIES, SHIPPED, Family, archive_name, write_archive
-from go_rules.machine.launch import ROOT, python_command
 from gtp_engine.errors import UserError, explain
-from gtp_engine.standard_streams import show_everything
+from nobi_machine.jit import shippable
+from nobi_machine.launch import ROOT, python_command
+from nobi_machine.shipped import FAMILIES, SHIPPED, Family, archive_name, write_archive
+from nobi_machine.streams import show_everything
 
 KERNELS = SHIPPED.relative_to(ROOT).as_posix()
 """Where shipped kernels lie in a wheel."""

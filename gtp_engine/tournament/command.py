@@ -10,17 +10,17 @@ from typing import Any
 
 import click
 
-from go_rules.machine.locks import folder_for_one
-from go_rules.machine.printable import printable
-from gtp_engine.configuration.options import Count
+from gtp_engine.configuration.parameters import Count
 from gtp_engine.match.command import EXIT_FAULTS
 from gtp_engine.match.conditions import condition_options, read_conditions, termination_interrupts
 from gtp_engine.match.engines import engine_command
-from gtp_engine.standard_streams import print_json
 from gtp_engine.tournament.progress import play_series
 from gtp_engine.tournament.report import print_results, write_results
 from gtp_engine.tournament.results import as_json
 from gtp_engine.tournament.series import open_contest
+from nobi_machine.locks import folder_for_one
+from nobi_machine.streams import print_json
+from nobi_machine.text import printable
 
 NAMED = re.compile(r"([^\s=/\\]{1,60})=(.+)", re.DOTALL)
 """An engine with a name of the user's: `NAME=COMMAND`."""

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from go_rules.machine.printable import printable
 from gtp_engine.match.conditions import Conditions, termination_interrupts
-from gtp_engine.terminal import amount, progress_bar
 from gtp_engine.tournament.series import Contest, Series
+from nobi_machine.terminal import amount, progress_bar
+from nobi_machine.text import printable
 
 
 def play_series(

@@ -14,16 +14,16 @@ from pathlib import Path
 
 import msgspec
 
-from go_rules.machine.files import PUBLIC, write_whole
-from go_rules.machine.printable import printable
 from gtp_engine.errors import UserError
 from gtp_engine.match.record import MatchTerms
 from gtp_engine.match.statistics import Sprt
 from gtp_engine.match.table import METHOD as METHOD_OF_A_MATCH
 from gtp_engine.match.table import faults_text, points, sprt_text, summary, uncounted_text
-from gtp_engine.terminal import amount, tables_console
 from gtp_engine.tournament.results import METHOD, Results, as_json, results
 from gtp_engine.tournament.series import Contest
+from nobi_machine.files import PUBLIC, write_whole
+from nobi_machine.terminal import amount, tables_console
+from nobi_machine.text import printable
 
 MOST_OF_A_COMMAND = 1000
 """Characters of an engine's command that the page shows."""

@@ -15,7 +15,7 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.machine.texts import parse_integer, parse_number
+from nobi_machine.text import parse_integer, parse_number
 
 MAX_BYTES = 1 << 30
 """The largest decompressed file to accept; no network that KataGo has published is as large."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from go_rules.compilation.jit import kernel
 from nets.native.convolutions.transforms import FLOAT_BYTES, SHORT_BYTES
 from nets.native.simd.pooling import pool
 from nets.native.simd.products import OUTPUT_BYTES, OUTPUTS, multiply_rows
@@ -19,6 +18,7 @@ from nets.native.transformers.rows import (
     write_activated,
     write_levels,
 )
+from nobi_machine.jit import kernel
 
 POOL_BYTES = 3 * OUTPUT_BYTES
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from go_rules.compilation.jit import kernel
 from nets.native.convolutions.layers import run_layers
 from nets.native.heads import run_heads
 from nets.native.stem import write_stem
 from nets.native.transformers.blocks import run_blocks
+from nobi_machine.jit import kernel
 
 CONVOLUTIONS, ROWS = 0, 1
 """Kinds of runs: of LAYER records, and of BLOCK records."""

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from go_rules.compilation.jit import kernel
 from nets.evaluator import LEAD, LOSS, NO_RESULT, SCORE_COLUMNS, SCORE_MEAN, SCORE_STDEV, VAR_TIME_LEFT, WIN
 from nets.katago.model import FloatArray
 from nets.katago.score_outputs import EXCLUDED, KO_FEATURE, TERRITORY_FEATURE, ScoreOutputs
 from nets.native.simd.activations import CURVES, REACH, RELU
+from nobi_machine.jit import kernel
 
 VALUES, PLAIN = 3, 2
 """Outputs of the last matrix: first the logits of `value`, then mean and lead, then what passes through softplus."""

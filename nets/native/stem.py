@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from go_rules.compilation.jit import kernel
 from nets.native.convolutions.transforms import FLOAT_BYTES
 from nets.native.simd.vectors import VECTOR_BYTES, floats, load_floats, store
+from nobi_machine.jit import kernel
 
 NETWORK = np.dtype(
     [

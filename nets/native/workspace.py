@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.compilation.fused_call import Given, Step, fuse
 from nets.evaluator import Evaluation
 from nets.katago.model import FloatArray
 from nets.native.convolutions.finish import FINISH
@@ -26,6 +25,7 @@ from nets.native.stem import write_stem
 from nets.native.transformers.attention import HEAD_BUFFERS, KEYS
 from nets.native.transformers.attention import ROWS as QUERIES
 from nets.native.transformers.blocks import ATTENTION, CHUNK, ROW_SPACE
+from nobi_machine.fused_call import Given, Step, fuse
 
 NEAR_BYTES = 8 << 20
 """Parameters up to this size stay in a processor's last cache together with everything else."""

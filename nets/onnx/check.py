@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, defs, helper, numpy_helper
 
-from go_rules.machine.printable import printable, shown
 from go_rules.points import MAX_SIZE
 from nets.evaluator import GLOBAL_FEATURES, SCORE_COLUMNS, SPATIAL_PLANES, EvaluatorError
 from nets.human_profile import META_FEATURES
 from nets.onnx.protobuf import check_fields
 from nets.onnx.shapes import NUMBERS, REALS, RULES, ShapeError
 from nets.onnx.sizes import GraphSizes
+from nobi_machine.text import printable, shown
 
 FORMAT_KEY, FORMAT = "nobi.format", "1"
 """A model whose metadata has this key and value returns the fields of an `Evaluation`, post-processed."""

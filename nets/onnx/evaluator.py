@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.machine.cache import usable_folder
-from go_rules.machine.directories import cache_root
 from go_rules.points import MAX_SIZE, WHITE
 from nets.devices import CPU, Device
 from nets.evaluator import (
@@ -33,6 +31,7 @@ from nets.human_profile import META_FEATURES, NEEDS_PROFILE, HumanProfile, metad
 from nets.onnx.check import check_onnx
 from nets.onnx.runtime import onnxruntime_module
 from nets.onnx.shapes import ShapeError
+from nobi_machine.cache import cache_root, usable_folder
 
 if TYPE_CHECKING:
     import onnxruntime

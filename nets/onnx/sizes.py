@@ -12,9 +12,9 @@ from typing import Any
 
 from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, numpy_helper
 
-from go_rules.machine.printable import shown
 from nets.evaluator import SCORE_COLUMNS
 from nets.onnx.shapes import FLOAT, INTEGERS, MOST_KNOWN, Node, ShapeError, Value, infer
+from nobi_machine.text import shown
 
 MOST_POSITIONS = 1024
 LARGEST = 1 << 25

@@ -13,13 +13,13 @@ from collections.abc import Iterable
 import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from go_rules.compilation.fingerprint import source_fingerprint
 from nets.evaluator import EvaluatorError
 from nets.features import scratch_for
 from nets.onnx.check import PRECISION_KEY, check_onnx
 from nets.onnx.evaluator import OnnxEvaluator
 from nets.precision.calibration_games import few_recorded
 from nets.precision.loss import compare, reason_against
+from nobi_machine.fingerprint import source_fingerprint
 
 PRODUCTS = {"Conv", "MatMul"}
 """Operators that are always computed in fp16."""

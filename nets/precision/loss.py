@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.compilation.fingerprint import source_fingerprint
 from nets.evaluator import LEAD, NO_RESULT, WIN, Evaluation, EvaluationRequest, Evaluator, softmax
 from nets.onnx.runtime import runtime_version
 from nets.precision.calibration_games import Positions, games_fingerprint
+from nobi_machine.fingerprint import source_fingerprint
 
 BATCH = 8
 CHECKED = 3

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.board import is_legal
-from go_rules.compilation.jit import kernel
 from go_rules.game import Game
 from go_rules.points import BLACK, N_POINTS, PASS, STRIDE, WHITE, board_points
 from go_rules.scoring import score_range
@@ -22,8 +21,9 @@ from nets import evaluator as net
 from nets.evaluator import Evaluation, EvaluationRequest, Evaluator
 from nets.features import encode_symmetry, scratch_for
 from nets.symmetry import symmetry_permutations
-from search.puct.memory.context import uniform_share
-from search.puct.root.moves import pass_alive, useless_moves
+from nobi_machine.jit import kernel
+from search.nobi.memory.context import uniform_share
+from search.nobi.root.moves import pass_alive, useless_moves
 from search.result import RawEvaluation
 from search.textbook.limits import Threads
 from search.textbook.parameters import AlphaZeroParameters

@@ -11,8 +11,8 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from go_rules.machine.memory import MEGABYTE, memory_for_search
-from search.parameters import ParameterTable, parameter, require_memory
+from nobi_machine.memory import MEGABYTE, memory_for_search
+from nobi_machine.parameters import ParameterTable, parameter, require_memory
 
 if TYPE_CHECKING:
     from nets.evaluator import Evaluator

@@ -25,17 +25,16 @@ from go_rules.game import Game
 from go_rules.points import BLACK, PASS, WHITE
 from go_rules.random import below, drawn_seed, seed_state
 from nets.evaluator import Evaluator
-from search.puct.move_choice import end_well, should_resign
-from search.puct.parameters import SearchParameters
+from search.nobi.move_choice import end_well, should_resign
+from search.nobi.parameters import SearchParameters
 from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest
-from search.result import RESIGN, SearchResult
+from search.result import RESIGN, SearchResult, Winrates
 from search.textbook.ending import choose_point
 from search.textbook.parameters import ALPHAGO, PURE_UCT, AlphaZeroParameters, PlayoutParameters, UctParameters
 from search.textbook.rules import EVENLY, IMPROVED, PUCT, UCB1
 from search.textbook.schedules import BestMean, ByRule, EachMoveOnce, SequentialHalving
 from search.textbook.search import MakeSchedule, Parameters, TreeSearch
 from search.textbook.tree import children_of
-from search.winrates import Winrates
 
 FEWEST_CONSIDERED = 4
 """Sequential halving begins with at least so many moves, if there are simulations for them."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from go_rules.board import neighbour
-from go_rules.compilation.jit import kernel
 from go_rules.points import EMPTY, N_POINTS, PASS, STRIDE, WALL
 from go_rules.random import uniform
+from nobi_machine.jit import kernel
 from search.textbook.playouts.board import in_atari, is_self_atari
 from search.textbook.playouts.patterns import PATTERN
 

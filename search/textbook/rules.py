@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from go_rules.compilation.jit import kernel
+from nobi_machine.jit import kernel
 from search.textbook.tree import first_child, number_of_children
 
 EVENLY, UCB1, PUCT, IMPROVED = 0, 1, 2, 3

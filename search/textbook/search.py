@@ -15,14 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.game import Move
-from go_rules.machine.cores import usable_cores
-from go_rules.machine.memory import MEGABYTE
 from go_rules.points import BLACK, N_POINTS, NO_POINT, WHITE, board_points
 from go_rules.random import drawn_seed
 from nets.evaluator import Evaluator
 from nets.features import AT_ROOT, IN_TREE
-from search.game_line import GameLine
-from search.request import SearchRequest
+from nobi_machine.memory import MEGABYTE, usable_cores
+from search.request import GameLine, SearchRequest
 from search.result import RawEvaluation, SearchResult, StopReason
 from search.textbook.limits import Run, Threads
 from search.textbook.network import Batch, add_noise, drop_useless, raw_evaluation

@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.compilation.jit import kernel, kernel_with_arrays
 from go_rules.points import NO_POINT
+from nobi_machine.jit import kernel, kernel_with_arrays
 
 NODE = np.dtype(
     [

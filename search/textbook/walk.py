@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.board import copy_position, is_legal, neighbour, play
-from go_rules.compilation.jit import kernel
 from go_rules.phases import give_turn, live_phase, passes_decide
 from go_rules.points import EMPTY, MAX_MOVES, N_POINTS, PASS, STRIDE, WHITE
 from go_rules.position import PHASE_OVER, new_stack
@@ -22,7 +21,8 @@ from go_rules.rules import RULES, SCORING_AREA
 from go_rules.superko import history_key, is_superko_banned, new_seen, seen_refill
 from go_rules.tactics.life import final_area, new_life_work
 from nets.features import HISTORY
-from search.parameter_records import record_fields, record_of
+from nobi_machine.jit import kernel
+from nobi_machine.records import record_fields, record_of
 from search.request import SearchRequest, excluded_until
 from search.textbook.parameters import FIRST_PLAY, MAX_DEPTH, AlphaZeroParameters, TextbookParameters, UctParameters
 from search.textbook.playouts.board import in_atari, is_capture_or_joins, load_position

@@ -27,14 +27,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from gtp_engine.configuration.edit import write_values
+from gtp_engine.configuration.edit import template, write_values
 from gtp_engine.configuration.parameters import parameters
 from gtp_engine.configuration.sources import load
-from gtp_engine.configuration.texts import template
 from gtp_engine.errors import UserError, explain
 from gtp_engine.players import check
-from search.parameters import MOST_COMPLAINTS, ParameterError
-from search.toml import toml_value
+from nobi_machine.parameters import MOST_COMPLAINTS, ParameterError, toml_value
 from tests.campaigns.stopping import until_stopped
 from tests.gtp_engine.fakes import Dialogue
 from training.config import TrainingConfig, describe, override, read_config

@@ -28,9 +28,8 @@ from gtp_engine.configuration.configuration import network_path
 from nets.evaluator import Evaluator
 from nets.open import open_network
 from nets.precision.calibration_games import RecordedGame
-from search.policy.player import PolicyPlayer
-from search.puct.parameters import SearchParameters
-from search.puct.player import PuctPlayer
+from search.nobi.parameters import SearchParameters
+from search.nobi.player import PolicyPlayer, PuctPlayer
 from search.request import Limits, SearchRequest
 
 FILE = Path(__file__).with_suffix(".txt")

@@ -103,8 +103,8 @@ def make_player(kind: str, seed: int) -> Any:
         from search.textbook.players import TextbookPlayer
 
         return Hasty(TextbookPlayer("rave", workers=1, seed=seed))
-    from search.puct.parameters import SearchParameters
-    from search.puct.player import PuctPlayer
+    from search.nobi.parameters import SearchParameters
+    from search.nobi.player import PuctPlayer
 
     if kind == "network":
         from nets.embedded import FAST, network_file

@@ -22,9 +22,9 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
-from go_rules.machine.texts import parse_json
 from gtp_engine.json_engine.outbox import encoded
 from gtp_engine.json_engine.query import KNOWN
+from nobi_machine.text import parse_json
 from tests.gtp_engine.json_engine.spoken import Spoken
 
 LINES_PER_JOB = 2_000

@@ -18,7 +18,6 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from go_rules.machine.cores import usable_cores
 from go_rules.points import COLOUR_LETTERS, to_vertex
 from gtp_engine.benchmark.trials import position
 from gtp_engine.configuration.sources import load
@@ -27,7 +26,8 @@ from gtp_engine.json_engine.models import Models
 from gtp_engine.json_engine.options import Options
 from gtp_engine.networks import open_evaluator, suited_to
 from nets.recording import RecordingEvaluator
-from search.puct.player import PuctPlayer
+from nobi_machine.memory import usable_cores
+from search.nobi.player import PuctPlayer
 from search.request import Limits, SearchRequest
 
 WANTED = 0.9

@@ -65,7 +65,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from go_rules.game import Game, RuleViolation
-from go_rules.machine.files import PUBLIC, append_regular, read_regular, write_whole
 from go_rules.points import BLACK, COLOUR_NAMES, PASS, WHITE, VertexError, from_vertex, point_at
 from go_rules.rule_names import DEFAULT_KOMI, rules_to_sgf
 from go_rules.rules import SCORING_AREA
@@ -79,8 +78,9 @@ from gtp_engine.match.engines import Engine, Terms, engine_command
 from gtp_engine.match.play import hear
 from gtp_engine.match.statistics import Z_95
 from nets.open import open_network
-from search.puct.parameters import SearchParameters
-from search.puct.player import PuctPlayer
+from nobi_machine.files import PUBLIC, append_regular, read_regular, write_whole
+from search.nobi.parameters import SearchParameters
+from search.nobi.player import PuctPlayer
 from search.request import Limits, SearchRequest
 from training.config import RecordsConfig
 from training.positions.records import load_records

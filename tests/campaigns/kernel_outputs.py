@@ -19,8 +19,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.compilation import jit
-from go_rules.compilation.jit import kernel
 from nets.conversion.convert import load_model
 from nets.embedded import FAST, network_file
 from nets.evaluator import EvaluationRequest, Evaluator
@@ -46,6 +44,8 @@ from nets.native.transformers.rows import BYTE_ZERO
 from nets.open import open_network
 from nets.precision import loss
 from nets.precision.calibration_games import few_recorded
+from nobi_machine import jit
+from nobi_machine.jit import kernel
 from tests.nets.conversion.test_katago_networks import ATTENTION, FEED_FORWARD, NESTED, ORDINARY, POOLING, inputs
 from tests.nets.native.networks import OF_BYTES, check, made, opened
 

@@ -30,8 +30,8 @@ from pathlib import Path
 
 import msgspec
 
-from go_rules.machine.launch import python_command
 from gtp_engine.match.record import FAULTS, GameRecord
+from nobi_machine.launch import python_command
 from tests.gtp_engine.match import zoo
 from tests.gtp_engine.match.conftest import stub_command
 

@@ -40,8 +40,8 @@ from threading import Thread
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from go_rules.compilation.shipped import FAMILIES
 from gtp_engine.version import VERSION
+from nobi_machine.shipped import FAMILIES
 from tests.conftest import REPOSITORY
 
 ROOMS = ("go_rules", "nets", "search", "gtp_engine", "training")
@@ -230,9 +230,7 @@ def with_kernels(plain: Path, builder: Path, python: Path, folder: Path, report:
     kernels = sorted(path for path in (place / "cache" / "kernels").glob("*.kernel"))
     report.check("it compiles nothing for a first move, analysis and an examination", not kernels, str(kernels[:5]))
     used_archive = Path(
-        run(
-            [fresh, "-I", "-c", "from go_rules.compilation.jit import shipped_kernels as s; print(s.path)"]
-        ).stdout.strip()
+        run([fresh, "-I", "-c", "from nobi_machine.jit import shipped_kernels as s; print(s.path)"]).stdout.strip()
     )
     families = [names_in(archive) for archive in used_archive.parent.iterdir()]
     count = len(families[0])

@@ -14,11 +14,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from go_rules.machine.launch import python_command
 from gtp_engine.match.conditions import read_conditions
 from gtp_engine.players import PLAYERS
 from gtp_engine.tournament.results import Results, results
 from gtp_engine.tournament.series import Series, open_contest
+from nobi_machine.launch import python_command
 
 
 def play(names: list[str], size: int, games: int, visits: int, parallel: int, folder: Path) -> Results:

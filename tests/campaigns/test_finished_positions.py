@@ -8,8 +8,8 @@ import pytest
 from go_rules.points import BLACK, WHITE
 from nets.constant import ConstantEvaluator
 from nets.evaluator import Evaluation, EvaluationRequest
-from search.puct.parameters import SearchParameters
-from search.puct.player import PuctPlayer
+from search.nobi.parameters import SearchParameters
+from search.nobi.player import PuctPlayer
 from tests.campaigns.finished_positions import boards, ends_of_games, passes
 
 

@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from go_rules.machine.directories import cache_root
+from nobi_machine.cache import cache_root
 from tests.gtp_engine.sessions import MORE_SESSIONS, SESSIONS, Stage, is_inside
 
 CALLS = "network,execve,openat,open,creat,mkdir,mkdirat,rename,renameat,renameat2,link,linkat,symlink,symlinkat,chdir"

@@ -38,8 +38,8 @@ SYSTEMS = (
 )
 """By uv's names for them. The last is macOS 14 or later."""
 TESTS = (
-    *("tests/go_rules/compilation", "tests/go_rules/sgf", "tests/nets/onnx", "tests/nets/conversion"),
-    *("tests/nets/test_golden_networks.py", "tests/search/puct/test_search.py"),
+    *("tests/nobi_machine", "tests/go_rules/sgf", "tests/nets/onnx", "tests/nets/conversion"),
+    *("tests/nets/test_golden_networks.py", "tests/search/nobi/test_search.py"),
     *("tests/gtp_engine/configuration", "tests/gtp_engine/json_engine", "tests/gtp_engine/tools"),
 )
 """What meets numba, numpy, onnx, onnxruntime, sgfmill, click, rich, msgspec and tomlkit."""

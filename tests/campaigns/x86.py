@@ -200,7 +200,7 @@ class Computer:
 
 def commands(parts: Sequence[str]) -> Iterator[str]:
     """Lines of the first program, which say how each of two programs ended."""
-    python = f"/bin/python {HERE}/go_rules/machine/launch.py"
+    python = f"/bin/python {HERE}/nobi_machine/launch.py"
     outputs = " ".join(part for part in parts if part in PARTS)
     yield "/bin/busybox grep -m1 'model name' /proc/cpuinfo"
     yield '/bin/python -c "from go_rules.compilation import jit; print(jit.shipped_kernels)"'

@@ -20,7 +20,7 @@ from go_rules.points import BLACK, WHITE
 from go_rules.sgf.writer import to_sgf
 from nets.embedded import embedded_network
 from nets.open import open_network
-from search.puct.player import PuctPlayer
+from search.nobi.player import PuctPlayer
 from search.request import Limits, SearchRequest
 from tests.conformance.installing import CLIENTS, Client, Missing, Places
 from tests.conftest import REPOSITORY

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from go_rules.board import clear, copy_position, legal_points, play
-from go_rules.compilation.jit import kernel
 from go_rules.points import MAX_SIZE, PASS
 from go_rules.position import PHASE_OVER, new_stack
 from go_rules.rules import Rules
 from go_rules.superko import drop_superko_banned, history_key, new_seen, position_key, seen_refill
+from nobi_machine.jit import kernel
 
 MAX_GAME = 256
 """More moves than any game on the boards whose complete games can be counted."""

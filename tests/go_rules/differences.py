@@ -11,11 +11,10 @@ from sgfmill.boards import Board
 
 from go_rules.game import Game
 from go_rules.points import BLACK, EMPTY, MAX_SIZE, PASS, STRIDE, WHITE, board_points, column_of, point_at, row_of
-from go_rules.position import MARK_KO_RECAPTURE_BLOCKED
+from go_rules.position import MARK_KO_RECAPTURE_BLOCKED, STONE_KEYS
 from go_rules.rule_names import PRESETS
 from go_rules.rules import Rules
 from go_rules.superko import situation_key
-from go_rules.zobrist import STONE_KEYS
 from tests.go_rules.naive import MAIN, NaiveGame, Point
 
 PROBES = 3

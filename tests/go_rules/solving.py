@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.board import clear, copy_position, legal_points, place_stone, play
-from go_rules.compilation.jit import kernel, kernel_with_arrays
 from go_rules.points import BLACK, EMPTY, MAX_SIZE, N_POINTS, NO_POINT, PASS, WHITE, board_points
 from go_rules.position import PHASE_OVER, new_stack
 from go_rules.rules import KO_SIMPLE, Rules
 from go_rules.scoring import tromp_taylor_area
 from go_rules.superko import drop_superko_banned, history_key, new_seen, position_key, seen_refill
+from nobi_machine.jit import kernel, kernel_with_arrays
 
 
 def solve_without_superko(width: int, height: int) -> tuple[int, dict[int, int]]:

@@ -18,7 +18,7 @@ from gtp_engine.dialogue.engine import Engine
 from gtp_engine.dialogue.protocol import parse_line
 from gtp_engine.thinking.lateness import Pulse
 from nets.evaluator import Evaluator
-from search.puct.parameters import SearchParameters
+from search.nobi.parameters import SearchParameters
 from search.request import SearchRequest
 from search.result import RESIGN, MoveInfo, SearchResult, StopReason
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from go_rules.machine.directories import cache_root
 from nets.embedded import FAST, network_file
+from nobi_machine.cache import cache_root
 from tests.planted import Planted
 from tests.systems import IS_WINDOWS
 

@@ -6,8 +6,8 @@ import pytest
 
 from go_rules.sgf.grammar import SgfError
 from gtp_engine.errors import UserError, explain
-from gtp_engine.stderr import note
-from tests.go_rules.machine.test_printable import NASTY
+from nobi_machine.streams import note
+from tests.nobi_machine.test_printable import NASTY
 
 
 def test_a_lack_of_threads_or_memory_is_no_internal_error() -> None:

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from go_rules.machine.launch import PACKAGES
 from gtp_engine.installation import REMEDY
+from nobi_machine.launch import PACKAGES
 from tests.conftest import REPOSITORY
 from tests.planted import ALL_BUT_THE_FIRST, SCRIPT, Planted
 from tests.systems import IS_WINDOWS
@@ -124,7 +124,7 @@ def test_undamaged_it_plays_and_finds_no_fault_with_itself(installed: Environmen
     "files",
     [
         {"search/__init__.py": STRANGER},
-        {"search/parameters.py": ""},
+        {"nobi_machine/parameters.py": ""},
         {"search/__init__.py": "import flask\n", "search/index.py": ""},
         {"go_rules/__init__.py": STRANGER},
         {"gtp_engine/errors.py": "print 'of another language'\n"},
@@ -141,7 +141,9 @@ def test_who_has_overwritten_what(files: dict[str, str], installed: Environment)
 
 
 def test_what_went_with_the_other_is_said_to_be_missing(installed: Environment) -> None:
-    installed.install("stranger", {"search/parameters.py": b"", "search/player.py": b"", "nets/evaluator.py": b""})
+    installed.install(
+        "stranger", {"nobi_machine/parameters.py": b"", "search/player.py": b"", "nets/evaluator.py": b""}
+    )
     installed.uninstall("stranger")
     done = installed.nobi("gtp", text=MOVE)
     assert (done.returncode, done.stdout) == (1, "")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gtp_engine.interrupts import EXIT_INTERRUPTED
+from nobi_machine.interruption import EXIT_INTERRUPTED
 from tests.conftest import REPOSITORY
 from tests.planted import SCRIPT
 
@@ -33,7 +33,7 @@ def interruptible() -> Iterator[None]:
 
 TELL = """
 import os, sys
-sys.addaudithook(lambda event, given: event == "import" and given[0] == "go_rules.machine.launch" and os.write(2, b"."))
+sys.addaudithook(lambda event, given: event == "import" and given[0] == "nobi_machine.launch" and os.write(2, b"."))
 """
 """The command tells of the first thing that it imports; before that, signals are Python's own affair."""
 
@@ -55,7 +55,7 @@ def test_a_signal_while_starting_prints_nothing(arguments: list[str], tmp_path: 
 
 UNRAISABLE = """
 import sys
-from gtp_engine.interrupts import EXIT_INTERRUPTED, end_at_once, raise_interrupts
+from nobi_machine.interruption import EXIT_INTERRUPTED, end_at_once, raise_interrupts
 
 class Deaf:
     def __del__(self):

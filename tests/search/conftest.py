@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from nets.evaluator import Evaluator
-from search.puct.player import PuctPlayer
+from search.nobi.player import PuctPlayer
 from tests.search.searches import SMALL, Maker
 
 

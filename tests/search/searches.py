@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from search.puct.parameters import SearchParameters
-from search.puct.player import PuctPlayer
+from search.nobi.parameters import SearchParameters
+from search.nobi.player import PuctPlayer
 from search.request import Limits
 
 SMALL = SearchParameters(workers=1, batch=1, memory=32, cache_memory=1, seed=7)

@@ -9,8 +9,8 @@ from go_rules.game import Game
 from go_rules.points import to_vertex
 from go_rules.rules import KO_POSITIONAL, KO_SIMPLE, Rules
 from nets.evaluator import Evaluator
-from search.puct.parameters import SearchParameters
-from search.puct.player import PuctPlayer
+from search.nobi.parameters import SearchParameters
+from search.nobi.player import PuctPlayer
 from search.request import Limits, SearchRequest
 from search.result import SearchResult
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from search.parameter_records import record_fields
-from search.parameters import (
+from nobi_machine.parameters import (
     MOST_COMPLAINTS,
     Complaints,
     ParameterError,
@@ -19,15 +18,17 @@ from search.parameters import (
     extended,
     from_values,
     parameter,
+    read_toml,
     suggestion,
+    toml_value,
 )
-from search.puct.memory.settings import SETTINGS, make_settings
-from search.puct.parameters import SearchParameters
+from nobi_machine.records import record_fields
+from search.nobi.memory.context import SETTINGS, make_settings
+from search.nobi.parameters import SearchParameters
 from search.textbook.parameters import AlphaZeroParameters, UctParameters
 from search.textbook.rules import UCB1
 from search.textbook.walk import PLAYOUT, new_context
 from search.textbook.walk import SETTINGS as TEXTBOOK_SETTINGS
-from search.toml import read_toml, toml_value
 
 
 @dataclass(frozen=True)

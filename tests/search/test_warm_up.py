@@ -8,7 +8,7 @@ import sys
 import pytest
 
 PLAY = """
-import go_rules.compilation.jit as jit
+import nobi_machine.jit as jit
 
 asked = []
 class Recording(jit.KernelCache):
@@ -25,7 +25,7 @@ from go_rules.game import Game
 from go_rules.rule_names import preset
 from nets.constant import ConstantEvaluator
 from search.request import Limits, ReportRequest, SearchRequest
-from search.puct.player import PuctPlayer
+from search.nobi.player import PuctPlayer
 from search.textbook.players import TextbookPlayer
 
 def new_player(name):

@@ -6,8 +6,7 @@ import pytest
 
 from go_rules.game import Game
 from go_rules.points import BLACK, WHITE, point_at
-from search.result import SearchResult
-from search.winrates import Winrates
+from search.result import SearchResult, Winrates
 
 
 def found(colour: int, winrate: float) -> SearchResult:

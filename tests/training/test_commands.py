@@ -84,7 +84,7 @@ def test_what_does_not_go_together_is_refused(
 @pytest.mark.parametrize("command", ["train", "learn", "label"])
 def test_a_folder_is_for_one_process(tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
     out = tmp_path / "out"
-    code = "import sys, pathlib; from go_rules.machine.locks import folder_for_one\n"
+    code = "import sys, pathlib; from nobi_machine.locks import folder_for_one\n"
     code += "with folder_for_one(pathlib.Path(sys.argv[1])): print('mine', flush=True); sys.stdin.read()"
     other = subprocess.Popen([sys.executable, "-c", code, out], stdin=-1, stdout=-1, text=True)
     assert other.stdout is not None

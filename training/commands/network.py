@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from go_rules.machine.printable import printable_path
+from nobi_machine.text import printable_path
 from training.commands.options import existing_network, folder, precision_option
 from training.errors import TrainingError, require_torch
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from go_rules.machine.printable import shown
-from go_rules.machine.texts import parse_number
+from nobi_machine.text import parse_number, shown
 
 if TYPE_CHECKING:
     from training.config import NetworkConfig, TrainingConfig

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from go_rules.machine.cores import usable_cores
-from go_rules.machine.locks import folder_for_one
+from nobi_machine.locks import folder_for_one
+from nobi_machine.memory import usable_cores
 from training.commands.options import (
     Duration,
     config_option,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from go_rules.machine.cores import usable_cores
-from go_rules.machine.locks import folder_for_one
+from nobi_machine.locks import folder_for_one
+from nobi_machine.memory import usable_cores
 from training.commands.options import (
     Duration,
     config_option,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from go_rules.compilation.jit import kernel
 from go_rules.points import PASS, STRIDE
 from go_rules.position import HISTORY_MOVES
 from go_rules.random import uniform
@@ -21,6 +20,7 @@ from nets.features import (
     encode_symmetry,
 )
 from nets.symmetry import LEFT_RIGHT, TRANSPOSED, UPSIDE_DOWN
+from nobi_machine.jit import kernel
 
 
 @kernel

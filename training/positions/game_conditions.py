@@ -9,11 +9,11 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.compilation.jit import kernel
 from go_rules.handicap import HANDICAP_KOMI
 from go_rules.random import uniform
 from go_rules.rule_names import preset
 from go_rules.rules import BONUS_N, BONUS_N_MINUS_1, RULES, RulesError
+from nobi_machine.jit import kernel
 from training.errors import TrainingError
 
 CLEANUP_SHARE = 0.5

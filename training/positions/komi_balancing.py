@@ -4,7 +4,7 @@ Under most komi a position is won or lost, and a student that knows what komi is
 self-play begins its games from balanced positions for the same reason. Where a side is far ahead, late in a game, that
 would take a komi which no game has, so such positions stay single.
 
-A student that is to play handicap games has to learn, too, what playout doublings mean (search/puct/doublings.py). So
+A student that is to play handicap games has to learn, too, what playout doublings mean (search/nobi/doublings.py). So
 in a share of these positions the teacher is told some, and komi puts the side that is stronger behind.
 """
 

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.board import clear, copy_position, is_legal, place_stone, play
-from go_rules.compilation.jit import kernel
 from go_rules.handicap import STANDARD_AREA, fixed_handicap, max_fixed_handicap
 from go_rules.points import BLACK, EMPTY, PASS, STRIDE, WHITE
 from go_rules.position import PHASE_OVER, new_stack
 from go_rules.random import below, seed_state, uniform
 from go_rules.rules import RULES, SCORING_TERRITORY
 from nets.symmetry import SYMMETRIES
+from nobi_machine.jit import kernel
 from training.positions.encoding import cell_of, forget, known_turns, write_input
 from training.positions.game_conditions import draw_conditions
 from training.positions.random_moves import random_move

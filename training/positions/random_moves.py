@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from go_rules.board import is_legal
-from go_rules.compilation.jit import kernel
 from go_rules.points import EMPTY, NO_POINT, PASS, STRIDE, WALL
 from go_rules.random import below
+from nobi_machine.jit import kernel
 
 TRIES = 24
 """Points that `random_move` looks at before it gives up and passes."""

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.board import clear, copy_position, place_stone, play
-from go_rules.compilation.jit import kernel
 from go_rules.points import BLACK, EMPTY, PASS, STRIDE, WHITE
 from go_rules.random import below, uniform
 from go_rules.rules import SCORING_TERRITORY
 from nets.symmetry import SYMMETRIES
+from nobi_machine.jit import kernel
 from training.positions.encoding import cell_of, forget, known_turns, write_input
 from training.positions.game_conditions import draw_conditions
 from training.positions.random_moves import may_play, random_move, seed_random

@@ -20,11 +20,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from go_rules.machine.files import read_regular
 from go_rules.points import BLACK
 from go_rules.rules import clamped_komi
 from go_rules.sgf.grammar import MAX_BYTES, SgfError, split_games
 from go_rules.sgf.reader import Setup, SgfGame, parse_sgf
+from nobi_machine.files import read_regular
 from training.errors import TrainingError
 from training.files import write_whole
 from training.positions.canvas import cell_at

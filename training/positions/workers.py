@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.machine.cores import usable_cores
 from go_rules.points import MAX_SIZE, N_POINTS
 from go_rules.position import new_stack
 from go_rules.rules import RULES
 from nets.evaluator import GLOBAL_FEATURES
 from nets.features import Scratch, new_scratch
+from nobi_machine.memory import usable_cores
 
 MIN_PART, PARTS = 8, 4
 """A thread makes at least MIN_PART positions at a time, and a batch is cut into at most PARTS parts a thread. Each call

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import torch
 
-from go_rules.machine.files import PUBLIC, opened_regular, write_whole
+from nobi_machine.files import PUBLIC, opened_regular, write_whole
 from training.errors import TrainingError
 from training.samples.sample_files import Origin
 

@@ -25,8 +25,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from go_rules.compilation.shipped import FAMILIES
-from go_rules.machine.launch import python_command
 from nets.at_hand import LICENCE
 from nets.conversion.convert import load_model
 from nets.embedded import EMBEDDED, WEIGHTS, facts_file, int16_file, network_file, notice_file
@@ -38,6 +36,8 @@ from nets.native.simd.processor import is_arm
 from nets.native.transformers.products import PRODUCTS, PRODUCTS_HERE
 from nets.native.unsupported import unsupported_reason
 from nets.open import open_network
+from nobi_machine.launch import python_command
+from nobi_machine.shipped import FAMILIES
 from training.errors import TrainingError
 from training.files import read_network, write_whole
 from training.run.folder import CARD, STUDENT

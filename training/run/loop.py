@@ -17,9 +17,9 @@ from pathlib import Path
 
 import torch
 
-from go_rules.machine.interruption import interruptible
 from nets.katago.model import Model
 from nets.katago.writer import encode_model
+from nobi_machine.interruption import interruptible
 from training.config import TrainingConfig, describe
 from training.errors import TrainingError
 from training.files import make_folder, write_whole

@@ -10,10 +10,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from go_rules.machine.interruption import interruptible
-from go_rules.machine.launch import python_command
-from go_rules.machine.printable import printable
-from go_rules.machine.words import split_command
+from nobi_machine.interruption import interruptible
+from nobi_machine.launch import python_command
+from nobi_machine.text import printable, split_command
 from training.config import LearnConfig
 from training.errors import TrainingError
 from training.files import make_folder, named_errors, write_whole

@@ -25,8 +25,8 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.machine import launch
 from nets.katago.writer import encode_model
+from nobi_machine import launch
 from training.commands.options import config_option, existing_network, read_settings, set_option
 from training.config import TrainingConfig, describe
 from training.errors import TrainingError

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from go_rules.machine.files import opened_regular
 from nets.evaluator import GLOBAL_FEATURES, SCORE_COLUMNS, SPATIAL_PLANES
+from nobi_machine.files import opened_regular
 from training.errors import TrainingError
 from training.files import make_folder, named_errors, opened_arrays, write_new
 from training.positions.canvas import CANVASES

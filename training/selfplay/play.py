@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.game import Game
-from go_rules.machine.interruption import interruptible
 from go_rules.points import BLACK, PASS, WHITE, point_at
 from go_rules.position import HISTORY_MOVES
 from go_rules.rule_names import preset
@@ -31,9 +30,9 @@ from go_rules.rules import SCORING_TERRITORY
 from nets.evaluator import Evaluator
 from nets.features import scratch_for
 from nets.recording import RecordingEvaluator
-from search.policy.player import PolicyPlayer
-from search.puct.parameters import SearchParameters
-from search.puct.player import PuctPlayer
+from nobi_machine.interruption import interruptible
+from search.nobi.parameters import SearchParameters
+from search.nobi.player import PolicyPlayer, PuctPlayer
 from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest
 from training.config import DataConfig
 from training.errors import TrainingError

@@ -15,8 +15,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from go_rules.machine.interruption import interruptible
 from nets.evaluator import LEAD
+from nobi_machine.interruption import interruptible
 from training.config import TrainingConfig
 from training.errors import TrainingError
 from training.files import write_whole

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from go_rules.compilation.jit import kernel, kernel_part
 from nets.native.simd.activations import RELU, activated, curve_at
 from nets.native.simd.bfloat16 import store_as_bfloats
 from nets.native.simd.products import OUTPUT_BYTES
 from nets.native.simd.vectors import VECTOR_BYTES, floats, load_floats, load_ints, store, store_as_shorts, to_floats
+from nobi_machine.jit import kernel, kernel_part
 
 TO_LEVELS, TO_STREAM, TO_VALUES, TO_NEW_STREAM = 0, 1, 2, 3
 """Kinds of FINISH: what becomes of y = sums * scale + bias.

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from go_rules.compilation.jit import kernel
 from nets.native.convolutions.finish import TO_VALUES, cut_values_off, finish_bf16_points, finish_points
 from nets.native.convolutions.tiling import POINTS
 from nets.native.convolutions.transforms import FLOAT_BYTES, SHORT_BYTES, transform_inputs, transform_outputs
@@ -16,6 +15,7 @@ from nets.native.simd.pooling import pool
 from nets.native.simd.products import OUTPUT_BYTES, OUTPUTS, multiply_rows
 from nets.native.simd.tile_products import give_up_tiles
 from nets.native.simd.vectors import VECTOR_BYTES, floats, load_everywhere, load_floats, store, store_as_shorts
+from nobi_machine.jit import kernel
 
 LAYER = np.dtype(
     [

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from go_rules.compilation.jit import kernel
 from nets.native.convolutions.finish import factors_at, finish_outputs
 from nets.native.simd.activations import curve_at
 from nets.native.simd.products import OUTPUT_BYTES
 from nets.native.simd.vectors import VECTOR_BYTES, floats, load_floats, load_ints, load_shorts, store, times, to_floats
+from nobi_machine.jit import kernel
 
 SHORT_BYTES, FLOAT_BYTES = 2, 4
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from go_rules.compilation.jit import kernel
 from nets.native.simd.vectors import VECTOR_BYTES, floats, larger, load_floats, store
+from nobi_machine.jit import kernel
 
 
 @kernel

@@ -12,10 +12,10 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 
-from go_rules.compilation.jit import kernel
 from nets.native.simd.instructions import Instructions, Product
 from nets.native.simd.processor import instructions
 from nets.native.simd.vectors import ALIGNMENT, I32, I64, intrinsic, place
+from nobi_machine.jit import kernel
 
 OUTPUTS = 32
 """Outputs in a block: a product's columns, and the channels that everything after it handles together."""

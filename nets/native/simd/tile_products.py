@@ -1,7 +1,7 @@
 """Products of 8-bit levels on Intel's tile registers (AMX): sixteen rows by sixteen outputs at once, 64 inputs deep.
 
 Tiles read levels and weights as they lie there for other instructions, and give the same integers in an eighth of the
-time. A thread shapes its tiles before it multiplies and gives them up afterwards; go_rules/machine/tile_registers.py
+time. A thread shapes its tiles before it multiplies and gives them up afterwards; nobi_machine/jit.py
 asks the system for them.
 """
 

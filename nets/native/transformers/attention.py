@@ -13,7 +13,6 @@ import math
 
 import numpy as np
 
-from go_rules.compilation.jit import kernel
 from nets.native.convolutions.transforms import FLOAT_BYTES, SHORT_BYTES
 from nets.native.simd.products import OUTPUT_BYTES, OUTPUTS, multiply_parts
 from nets.native.simd.tile_products import ROWS_AT_ONCE
@@ -56,6 +55,7 @@ from nets.native.transformers.arithmetic import (
 )
 from nets.native.transformers.products import ATTENDS_INT8, IN_TILES, multiply_many_int8, score_block, score_int8
 from nets.native.transformers.rows import sum_of_squares
+from nobi_machine.jit import kernel
 
 KEYS = OUTPUTS
 """In a block of keys."""

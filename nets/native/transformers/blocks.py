@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from go_rules.compilation.jit import kernel
 from go_rules.points import MAX_SIZE
 from nets.native.convolutions.transforms import FLOAT_BYTES, SHORT_BYTES
 from nets.native.simd.products import OUTPUT_BYTES, OUTPUTS, multiply_rows
@@ -28,6 +27,7 @@ from nets.native.transformers.attention import (
 from nets.native.transformers.int8_attention import pack_int8_keys, pack_int8_values, write_int8_queries
 from nets.native.transformers.products import ATTENDS_INT8, IN_TILES, multiply_many_int8
 from nets.native.transformers.rows import add_values, put_gated, put_silu, put_values, write_activated, write_levels
+from nobi_machine.jit import kernel
 
 TO_VALUES, TO_STREAM, TO_GATED, TO_SILU = 0, 1, 2, 3
 """What to do with a matrix's outputs."""

@@ -13,7 +13,6 @@ So few bits are enough because errors are made to cancel each other:
 
 from __future__ import annotations
 
-from go_rules.compilation.jit import kernel
 from nets.native.convolutions.transforms import FLOAT_BYTES
 from nets.native.simd.products import OUTPUT_BYTES
 from nets.native.simd.vectors import (
@@ -37,6 +36,7 @@ from nets.native.transformers.arithmetic import (
 from nets.native.transformers.attention import KEYS, LEAST, pack_keys, write_steps
 from nets.native.transformers.products import multiply_int8
 from nets.native.transformers.rows import BYTE_LEVELS, BYTE_ZERO
+from nobi_machine.jit import kernel
 
 MOST = 126.5
 """The highest level of values, less the half that a level takes over."""

@@ -7,11 +7,11 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 
-from go_rules.compilation.jit import kernel
 from nets.native.simd.groups import group_multiplier
 from nets.native.simd.products import HERE, OUTPUT_BYTES, emit_products, multiplier
 from nets.native.simd.tile_products import multiply_tiles
 from nets.native.simd.vectors import ALIGNMENT, I32, I64, intrinsic, place, spread
+from nobi_machine.jit import kernel
 
 HAS_INT8 = HERE.quads is not None or HERE.groups is not None
 """Whether products of 8-bit levels are faster than those of 16 bits."""

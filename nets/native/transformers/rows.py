@@ -10,7 +10,6 @@ import math
 
 import numpy as np
 
-from go_rules.compilation.jit import kernel
 from nets.katago.model import Activation
 from nets.native.convolutions.transforms import FLOAT_BYTES, SHORT_BYTES
 from nets.native.simd.activations import CURVES, KINDS, RELU, gated, silu
@@ -28,6 +27,7 @@ from nets.native.simd.vectors import (
     total,
 )
 from nets.native.transformers.arithmetic import highest_magnitude, larger_magnitude, store_as_int8, store_float
+from nobi_machine.jit import kernel
 
 IDENTITY = KINDS.index(Activation.IDENTITY)
 BYTE_LEVELS, SHORT_LEVELS = 127, 4095

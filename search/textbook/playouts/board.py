@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from go_rules.compilation.jit import kernel
 from go_rules.points import BLACK, EMPTY, N_POINTS, NO_POINT, STRIDE, WALL, WHITE
+from nobi_machine.jit import kernel
 
 PLAYOUT_BOARD = np.dtype(
     [

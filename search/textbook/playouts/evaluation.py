@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.compilation.jit import kernel
 from go_rules.points import BLACK, EMPTY, N_POINTS, STRIDE, WHITE
 from go_rules.position import PHASE_OVER
 from go_rules.rules import SCORING_AREA
 from go_rules.scoring import tromp_taylor_area
+from nobi_machine.jit import kernel
 from search.textbook.playouts.board import area_score, load_position, new_playout_boards, owner_of_empty
 from search.textbook.playouts.playout import MOVES_PER_POINT, PlayoutTools, playout
 

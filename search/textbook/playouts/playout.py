@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.compilation.jit import kernel
 from go_rules.points import BLACK, EMPTY, N_POINTS, NO_POINT, PASS, WHITE
 from go_rules.random import below, seed_state, uniform
+from nobi_machine.jit import kernel
 from search.textbook.parameters import PlayoutParameters
 from search.textbook.playouts.board import (
     AROUND_OFFSETS,

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from go_rules.tactics.bit_rows import BIT_ROWS, put_neighbours, spread
+from go_rules.tactics.life import BIT_ROWS, put_neighbours, spread
 
 Point = tuple[int, int]
 

@@ -14,7 +14,7 @@ import pytest
 from go_rules.game import Game
 from go_rules.points import BLACK, WHITE, from_vertex
 from gtp_engine.analysis.raw_network import raw_text
-from search.puct.parameters import SearchParameters
+from search.nobi.parameters import SearchParameters
 from tests.gtp_engine.fakes import FakePlayer
 from tests.nets.golden import game_of
 

@@ -16,8 +16,8 @@ from gtp_engine.configuration.configuration import Configuration
 from nets.constant import ConstantEvaluator
 from nets.evaluator import Evaluation, EvaluationRequest, Evaluator, EvaluatorAttributes, EvaluatorError
 from nets.recording import RecordedPosition, RecordingEvaluator
-from search.puct import search as puct_search
-from search.puct.parameters import SearchParameters
+from search.nobi import search as puct_search
+from search.nobi.parameters import SearchParameters
 from search.request import SearchRequest
 
 

@@ -15,9 +15,8 @@ from gtp_engine.benchmark import choice, trials, tune
 from gtp_engine.benchmark.choice import Choice
 from gtp_engine.benchmark.trials import Trial
 from gtp_engine.configuration.configuration import Configuration
-from gtp_engine.configuration.edit import changed, write_values
+from gtp_engine.configuration.edit import changed, template, write_values
 from gtp_engine.configuration.sources import load
-from gtp_engine.configuration.texts import template
 from gtp_engine.errors import UserError
 from nets.constant import ConstantEvaluator
 from nets.devices import USUAL_BATCH

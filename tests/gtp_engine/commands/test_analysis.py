@@ -16,7 +16,7 @@ from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
 from gtp_engine.dialogue.protocol import parse_line
 from nets.evaluator import Evaluation, EvaluationRequest
-from search.puct.parameters import SearchParameters
+from search.nobi.parameters import SearchParameters
 from search.request import SearchRequest
 from search.result import SearchResult
 from tests.gtp_engine.fakes import Dialogue, FakePlayer, StillPulse

@@ -12,7 +12,7 @@ from gtp_engine import command_line
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.sources import load
 from gtp_engine.players import IMITATION, chosen_player, make_player
-from search.policy.player import PolicyPlayer
+from search.nobi.player import PolicyPlayer
 from tests.gtp_engine.fakes import Dialogue
 from tests.nets.random_networks import RandomNetwork
 

@@ -9,26 +9,25 @@ from pathlib import Path
 
 import pytest
 
-from go_rules.machine.memory import LEAST
 from go_rules.rule_names import OTHER_NAMES, PRESETS, rules_from_object
 from go_rules.rules import Rules
 from gtp_engine import cli
 from gtp_engine.configuration.configuration import Configuration
-from gtp_engine.configuration.katago_settings import Adopted
+from gtp_engine.configuration.edit import template
+from gtp_engine.configuration.katago import Adopted
 from gtp_engine.configuration.parameters import find_parameter, parameters
 from gtp_engine.configuration.settings import OTHER_RULE_NAMES, RULE_NAMES, EngineSettings
 from gtp_engine.configuration.sources import load
-from gtp_engine.configuration.texts import template
 from gtp_engine.networks import suited_to
 from gtp_engine.players import PLAYERS, check, chosen_player
 from gtp_engine.tools.records import conditions
 from nets.constant import ConstantEvaluator
 from nets.embedded import embedded_network
 from nets.evaluator import EvaluatorAttributes
-from search.parameters import ParameterError
-from search.puct.parameters import SearchParameters
+from nobi_machine.memory import LEAST
+from nobi_machine.parameters import ParameterError, toml_value
+from search.nobi.parameters import SearchParameters
 from search.textbook.parameters import UctParameters
-from search.toml import toml_value
 from tests.conftest import REPOSITORY
 from tests.gtp_engine.fakes import Dialogue
 
@@ -99,7 +98,7 @@ GIGABYTE = 1 << 30
 
 def give_room(monkeypatch: pytest.MonkeyPatch, room: int) -> None:
     """Have a machine with so many bytes for a search."""
-    for module in ("search.parameters", "search.puct.parameters", "search.textbook.parameters"):
+    for module in ("nobi_machine.parameters", "search.nobi.parameters", "search.textbook.parameters"):
         monkeypatch.setattr(f"{module}.memory_for_search", lambda: room)
 
 
@@ -127,7 +126,7 @@ def test_defaults_fit_into_a_small_machine(monkeypatch: pytest.MonkeyPatch) -> N
 def test_memory_that_the_machine_lacks_is_refused(
     settings: list[str], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("search.puct.parameters.usable_cores", lambda: 2)
+    monkeypatch.setattr("search.nobi.parameters.usable_cores", lambda: 2)
     give_room(monkeypatch, 4 * GIGABYTE)
     with pytest.raises(ParameterError, match=message):
         check(load(None, settings, {}))
@@ -136,8 +135,8 @@ def test_memory_that_the_machine_lacks_is_refused(
 
 
 def test_threads_need_memory_where_a_process_has_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("search.puct.parameters.usable_cores", lambda: 2)
-    monkeypatch.setattr("search.puct.parameters.thread_bytes", lambda: 80 << 20)
+    monkeypatch.setattr("search.nobi.parameters.usable_cores", lambda: 2)
+    monkeypatch.setattr("search.nobi.parameters.thread_bytes", lambda: 80 << 20)
     give_room(monkeypatch, GIGABYTE)
     check(load(None, ["memory=256", "workers=6"], {}))
     with pytest.raises(ParameterError, match="workers must be at most 10 with"):

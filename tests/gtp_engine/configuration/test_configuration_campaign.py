@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from search.parameters import ParameterError
+from nobi_machine.parameters import ParameterError
 from tests.campaigns import configurations
 from tests.campaigns.configurations import run
 

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from gtp_engine.configuration.fixed import FIXED, fixed_name, require_fixed, value_text
+from gtp_engine.configuration.katago import FIXED, fixed_name, require_fixed, value_text
 from gtp_engine.configuration.parameters import parameters
-from search.parameters import ParameterError, declared_by, folded
-from search.puct.human_parameters import HumanParameters
+from nobi_machine.parameters import ParameterError, declared_by, folded
+from search.nobi.parameters import HumanParameters
 from tests.gtp_engine.fakes import Dialogue
 
 KATAGO = """

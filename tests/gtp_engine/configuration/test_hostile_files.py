@@ -12,8 +12,7 @@ import pytest
 
 from gtp_engine import cli
 from gtp_engine.configuration.sources import load
-from search.parameters import ParameterError, from_values
-from search.toml import MAX_FILE_BYTES
+from nobi_machine.parameters import MAX_FILE_BYTES, ParameterError, from_values
 from tests.conftest import REPOSITORY
 from tests.systems import needs_fifos
 from training.config import TrainingConfig, override, read_config

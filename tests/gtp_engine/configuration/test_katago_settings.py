@@ -8,19 +8,17 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from go_rules.machine.printable import printable_path
 from go_rules.rule_names import named_rules
 from gtp_engine import cli
 from gtp_engine.configuration.configuration import Configuration
-from gtp_engine.configuration.katago_config import Settings, read_settings
-from gtp_engine.configuration.katago_settings import Adopted, adopt
+from gtp_engine.configuration.katago import Adopted, Settings, adopt, read_settings
 from gtp_engine.errors import UserError
 from gtp_engine.tools import gtp as command
 from gtp_engine.tools.records import conditions
 from gtp_engine.version import GTP_VERSION
-from search.parameters import ParameterError
-from search.puct.human_parameters import HumanParameters
-from search.puct.parameters import SearchParameters
+from nobi_machine.parameters import ParameterError
+from nobi_machine.text import printable_path
+from search.nobi.parameters import HumanParameters, SearchParameters
 
 Start = Callable[..., Configuration]
 

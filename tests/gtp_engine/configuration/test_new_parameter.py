@@ -11,28 +11,28 @@ ADDED = """    boldness: float = parameter(
         0.5, "How bold the search is.", unit="lions", low=0.0, high=3.0, kata="boldnessFactor", commands=("gtp",)
     )
 """
-"""What a developer would write into search/puct/parameters.py."""
+"""What a developer would write into search/nobi/parameters.py."""
 
 PROBE = f"""
 import sys, types
 from pathlib import Path
 import search.puct
 
-path = Path("search/puct/parameters.py")
+path = Path("search/nobi/parameters.py")
 lines = path.read_text(encoding="utf-8")
 before = "    cpuct: float"
 assert lines.count(before) == 1
-module = types.ModuleType("search.puct.parameters")
-sys.modules[module.__name__] = search.puct.parameters = module
+module = types.ModuleType("search.nobi.parameters")
+sys.modules[module.__name__] = search.nobi.parameters = module
 exec(compile(lines.replace(before, {ADDED!r} + before), str(path), "exec"), module.__dict__)
 
 from click.testing import CliRunner
 from gtp_engine.command_line import nobi
 from gtp_engine.configuration.sources import load
-from gtp_engine.configuration.texts import document, template
+from gtp_engine.configuration.edit import document, template
 from gtp_engine.dialogue.engine import Engine
-from search.puct.parameters import SearchParameters
-from search.puct.memory.settings import SETTINGS, make_settings
+from search.nobi.parameters import SearchParameters
+from search.nobi.memory.context import SETTINGS, make_settings
 from tests.gtp_engine.fakes import Dialogue
 
 def configured(*settings, **options):

@@ -9,7 +9,7 @@ from tests.conftest import REPOSITORY
 
 PROBE = """
 from dataclasses import dataclass
-from search.parameters import ParameterTable, parameter
+from nobi_machine.parameters import ParameterTable, parameter
 from gtp_engine.players import PLAYERS, PlayerKind, make_player
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ PLAYERS["dice"] = PlayerKind("dice", lambda configured: DicePlayer(configured.fi
 from click.testing import CliRunner
 from gtp_engine.command_line import nobi
 from gtp_engine.configuration.sources import load
-from gtp_engine.configuration.texts import document, template
+from gtp_engine.configuration.edit import document, template
 from tests.gtp_engine.fakes import Dialogue, FakePlayer
 
 print(make_player(load(None, ["player=dice", "sides=20"], {})).parameters)

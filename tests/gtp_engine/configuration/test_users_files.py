@@ -13,19 +13,18 @@ from pathlib import Path
 
 import pytest
 
-from go_rules.machine.printable import printable_path
 from gtp_engine import cli
 from gtp_engine.configuration import parameters
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.edit import write_values
-from gtp_engine.configuration.katago_config import Settings
-from gtp_engine.configuration.katago_settings import adopt
+from gtp_engine.configuration.katago import Settings, adopt
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
 from gtp_engine.players import check, chosen_player, make_surely
 from nets.at_hand import AmbiguousName
 from nets.evaluator import EvaluatorError
-from search.parameters import MOST_COMPLAINTS, ParameterError
+from nobi_machine.parameters import MOST_COMPLAINTS, ParameterError
+from nobi_machine.text import printable_path
 from tests.conftest import REPOSITORY
 
 TINY = REPOSITORY / "tests" / "nets" / "golden_rows"
@@ -72,7 +71,7 @@ def complaints_of(configuration: Configuration, file: Path) -> list[str]:
 )
 def test_one_wrong_line(text: str, complaint: str, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything else in the file holds."""
-    monkeypatch.setattr("search.parameters.memory_for_search", lambda: 4 << 30)
+    monkeypatch.setattr("nobi_machine.parameters.memory_for_search", lambda: 4 << 30)
     monkeypatch.setattr("onnxruntime.get_available_providers", lambda: ["CPUExecutionProvider"])
     file.write_text(f"komi = 1.5\n{text}\n[engine]\nlag = 2\n", encoding="utf-8")
     configuration = check(load(None, [], {}))
@@ -139,7 +138,7 @@ def test_where_one_of_a_pair_is_from_the_command_line_that_one_holds(file: Path)
 
 def test_several_faults_are_told_apart(file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What is innocent stays: the profile needs its network, and memory has nothing to do with either."""
-    monkeypatch.setattr("search.parameters.memory_for_search", lambda: 4 << 30)
+    monkeypatch.setattr("nobi_machine.parameters.memory_for_search", lambda: 4 << 30)
     opened: list[str | None] = []
     monkeypatch.setattr("gtp_engine.players.check_network", lambda each, **_: opened.append(each.engine.net))
     monkeypatch.setattr("onnxruntime.get_available_providers", lambda: ["CPUExecutionProvider"])

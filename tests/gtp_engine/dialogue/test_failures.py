@@ -13,8 +13,8 @@ import pytest
 from go_rules.game import RuleViolation
 from go_rules.points import BLACK
 from go_rules.rules import Rules
-from gtp_engine import stderr
 from gtp_engine.configuration.settings import EngineSettings
+from nobi_machine import streams
 from search.request import SearchRequest
 from search.result import SearchResult
 from tests.conftest import REPOSITORY
@@ -50,7 +50,7 @@ def test_hostile_parameters(values: str) -> None:
 
 @pytest.mark.parametrize("name", ["memory", "cache_memory"])
 def test_memory_that_the_machine_lacks_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("search.parameters.memory_for_search", lambda: 2 << 30)
+    monkeypatch.setattr("nobi_machine.parameters.memory_for_search", lambda: 2 << 30)
     dialogue = Dialogue()
     before = dialogue.ask("kata-get-params")
     assert f"{name} must be at most" in dialogue.refuse(f"kata-set-param {name} 1048576")
@@ -82,7 +82,7 @@ def test_a_log_that_cannot_be_written_is_given_up(capsys: pytest.CaptureFixture[
 
 def test_stderr_lines_are_no_replies(capsys: pytest.CaptureFixture[str]) -> None:
     for text in ("= 1\n\n? 2", "info move", "play D4", "a -> b", "an exception, Exception"):
-        stderr.note(text)
+        streams.note(text)
     for line in capsys.readouterr().err.splitlines():
         assert not line.startswith(("=", "?", "info", "play"))
         assert " -> " not in line

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from go_rules.machine.locks import folder_for_one
 from gtp_engine import cli
 from gtp_engine.configuration.sources import load
 from gtp_engine.experiments.catalogue import EXPERIMENTS, PLAYER, Pairing, plan
@@ -22,6 +21,7 @@ from gtp_engine.match.statistics import Tally
 from gtp_engine.players import check
 from gtp_engine.tournament.ratings import rate
 from gtp_engine.tournament.results import Results, Standing
+from nobi_machine.locks import folder_for_one
 
 needs_matplotlib = pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="matplotlib is missing")
 

@@ -14,8 +14,7 @@ from gtp_engine.json_engine.options import Options
 from nets.constant import ConstantEvaluator
 from nets.evaluator import Evaluator
 from nets.human_network import HumanNetwork
-from search.puct.human_parameters import HumanParameters
-from search.puct.parameters import SearchParameters
+from search.nobi.parameters import HumanParameters, SearchParameters
 
 PATIENCE = 60.0
 """Seconds after which a reply counts as lost."""

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from go_rules.machine.printable import printable_path
 from gtp_engine import cli
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.dialogue.protocol import MAX_LINE
 from gtp_engine.tools.analysis import OF_A_DIALOGUE
-from search.parameters import declared
+from nobi_machine.parameters import declared
+from nobi_machine.text import printable_path
 from tests.conftest import REPOSITORY
 from tests.gtp_engine.json_engine.spoken import asking
 from tests.systems import native, needs_signals

@@ -16,13 +16,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from go_rules.machine.locks import folder_for_one
 from go_rules.sgf.reader import read_sgf
 from gtp_engine import cli
 from gtp_engine.errors import UserError
 from gtp_engine.match.record import GameRecord, MatchRecord, MatchTerms, tally
 from gtp_engine.match.table import duration, points, print_table, summary
 from gtp_engine.version import VERSION
+from nobi_machine.locks import folder_for_one
 from tests.conftest import REPOSITORY
 from tests.gtp_engine.match.conftest import STUB, run, stub
 from tests.systems import IS_WINDOWS, native, needs_signals, no_program

@@ -10,9 +10,9 @@ from typing import IO
 
 import pytest
 
-from go_rules.machine.printable import LONGEST
 from gtp_engine.match import pipes
 from gtp_engine.match.pipes import ErrorLog, Incoming
+from nobi_machine.text import LONGEST
 from tests.systems import IS_WINDOWS, needs_a_pipe_that_does_not_wait
 
 

@@ -13,8 +13,7 @@ from sgfmill import sgf
 from go_rules.points import BLACK, PASS, WHITE, from_vertex
 from go_rules.sgf.annotation import Note
 from gtp_engine import cli
-from gtp_engine.review.judged import JudgedMove, Opinion, Summary, worst
-from gtp_engine.review.texts import Review, as_json, notes_of
+from gtp_engine.review.judged import JudgedMove, Opinion, Review, Summary, as_json, notes_of, worst
 from search.result import MoveInfo, SearchResult
 from tests.systems import native
 

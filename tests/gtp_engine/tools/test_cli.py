@@ -137,7 +137,7 @@ def test_values_that_numba_cannot_read(
 def test_too_little_address_space(
     command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("go_rules.machine.memory.process_limits", lambda: (200e6, float("inf")))
+    monkeypatch.setattr("nobi_machine.memory.process_limits", lambda: (200e6, float("inf")))
     assert command_line.run([command]) == 1
     assert capsys.readouterr().err.startswith("nobi: this process may use 191 MB of addresses (ulimit -v); ")
 

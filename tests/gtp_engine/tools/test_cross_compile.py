@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from go_rules.compilation import jit
-from go_rules.compilation.shipped import FAMILIES, Family
-from go_rules.machine.launch import python_command
+from nobi_machine import jit
+from nobi_machine.launch import python_command
+from nobi_machine.shipped import FAMILIES, Family
 
 PROGRAM = "from go_rules.random import next_u64, seed_state; next_u64(seed_state(1))"
 

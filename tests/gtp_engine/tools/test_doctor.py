@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from go_rules.compilation.shipped import Archive
 from gtp_engine import command_line
 from gtp_engine.tools import checks
 from gtp_engine.tools.checks import CHECKS, Check
+from nobi_machine.shipped import Archive
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_a_full_disk_is_a_remark(only: Doctor, monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_kernels_of_the_installation(only: Doctor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("go_rules.compilation.shipped.SHIPPED", tmp_path / "kernels")
+    monkeypatch.setattr("nobi_machine.shipped.SHIPPED", tmp_path / "kernels")
     assert "ok      kernels of the rules: " in only.says(named("kernels"))
     archive = tmp_path / "kernels" / "x86-64-v9.tar.xz"
     archive.parent.mkdir()
@@ -67,7 +67,7 @@ def test_kernels_of_the_installation(only: Doctor, monkeypatch: pytest.MonkeyPat
     said = only.says(named("kernels"))
     assert "the installation has some that do not serve here: for x86-64-v9\n" in said
     assert "-> a wheel that `make wheel` makes on this computer" in said
-    monkeypatch.setattr("go_rules.compilation.jit.shipped_kernels", Archive(archive))
+    monkeypatch.setattr("nobi_machine.jit.shipped_kernels", Archive(archive))
     assert "; the installation has compiled ones for x86-64-v9\n" in only.says(named("kernels"))
 
 

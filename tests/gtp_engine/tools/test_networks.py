@@ -19,8 +19,6 @@ from socketserver import StreamRequestHandler, ThreadingTCPServer
 
 import pytest
 
-from go_rules.machine.directories import cache_root
-from go_rules.machine.files import append_regular
 from gtp_engine import command_line
 from gtp_engine.configuration.configuration import Configuration, network_path
 from gtp_engine.errors import UserError, explain
@@ -42,7 +40,9 @@ from nets.at_hand import (
 from nets.embedded import network_file
 from nets.evaluator import EvaluatorError
 from nets.open import load_onnx
-from search.parameters import ParameterError
+from nobi_machine.cache import cache_root
+from nobi_machine.files import append_regular
+from nobi_machine.parameters import ParameterError
 from tests.conftest import REPOSITORY
 from tests.gtp_engine.https_server import CERTIFICATE, Server, https_server
 from tests.gtp_engine.socket_guard import CANNOT_GUARD

@@ -23,11 +23,11 @@ from packaging.tags import sys_tags
 from packaging.utils import parse_wheel_filename
 from packaging.version import Version
 
-from go_rules.compilation import jit
-from go_rules.compilation.shipped import FAMILIES
 from gtp_engine.errors import UserError
 from gtp_engine.tools.wheel import KERNELS, Session, add_kernels, pack_again
 from gtp_engine.version import VERSION
+from nobi_machine import jit
+from nobi_machine.shipped import FAMILIES
 from tests.conftest import REPOSITORY
 
 PLAIN = "nobi-0.1.0-py3-none-any.whl"
@@ -101,7 +101,7 @@ ONE_KERNEL = Session(
 )
 FOUND = """
 import json
-from go_rules.compilation import jit
+from nobi_machine import jit
 from go_rules.random import next_u64, seed_state
 next_u64(seed_state(1))
 print(json.dumps([str(jit.shipped_kernels and jit.shipped_kernels.path), jit.compilations]))

@@ -14,10 +14,10 @@ from gtp_engine.errors import UserError
 from gtp_engine.match.conditions import read_conditions
 from gtp_engine.match.record import GameRecord, tally
 from gtp_engine.match.statistics import Sprt
-from gtp_engine.terminal import progress_bar
 from gtp_engine.tournament.report import page, print_results, write_results
 from gtp_engine.tournament.results import as_json, results
 from gtp_engine.tournament.series import Contest, open_contest
+from nobi_machine.terminal import progress_bar
 from tests.gtp_engine.match.test_match import game
 from tests.gtp_engine.tournament.test_tournament import NORTH, QUITTER, SOUTH, Tables, run, small
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from go_rules.compilation.jit import kernel
 from nets.conversion.convert import load_model
 from nets.evaluator import EvaluationRequest
 from nets.native.calibrate import calibrate, checked_here, from_bytes, packed_by
@@ -18,6 +17,7 @@ from nets.native.simd.bf16_tiles import multiply_bf16_tiles, shape_bf16_tiles
 from nets.native.simd.products import HERE, OUTPUTS
 from nets.native.simd.tile_products import give_up_tiles
 from nets.precision.loss import LIMITS
+from nobi_machine.jit import kernel
 from tests.nets.conversion.test_katago_networks import NESTED, ORDINARY, POOLING, inputs
 from tests.nets.native.networks import RANDOM_BLOCKS, SIZES, check, made, opened, plain
 

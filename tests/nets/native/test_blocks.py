@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from go_rules.compilation.jit import kernel
 from go_rules.points import BLACK, WHITE
 from nets.conversion.convert import convert, load_model
 from nets.evaluator import EvaluationRequest, EvaluatorError
@@ -29,6 +28,7 @@ from nets.native.unsupported import unknown_to_kernels
 from nets.onnx.evaluator import OnnxEvaluator
 from nets.open import open_network
 from nets.precision.calibration_games import few_recorded
+from nobi_machine.jit import kernel
 from tests.nets.conversion.test_katago_networks import NESTED, ORDINARY, POOLING, inputs
 from tests.nets.native.networks import check, made, needs_kernels, nested, opened
 from tests.nets.random_networks import ACTIVATIONS, RandomNetwork

@@ -11,12 +11,12 @@ import llvmlite.binding as llvm
 import pytest
 from llvmlite import ir
 
-from go_rules.compilation.shipped import FAMILIES
 from nets.native.simd import neon, x86
 from nets.native.simd.instructions import Instructions
 from nets.native.simd.processor import is_arm, is_available
 from nets.native.simd.products import emit_product, put_sums
 from nets.native.simd.vectors import I64
+from nobi_machine.shipped import FAMILIES
 
 LINUX_X86, LINUX_ARM, MAC_ARM = "x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "arm64-apple-darwin23.0.0"
 VNNI = {x86.NARROW, x86.WIDE, x86.WIDE_BYTES}

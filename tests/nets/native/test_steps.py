@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from go_rules.compilation.fused_call import Given, fuse
 from nets.evaluator import SCORE_COLUMNS, Evaluation, EvaluationRequest
 from nets.native.evaluator import NativeEvaluator
+from nobi_machine.fused_call import Given, fuse
 from tests.nets.conversion.test_katago_networks import inputs
 from tests.nets.native.networks import made, needs_kernels, opened
 from tests.nets.native.test_transformers import ATTENTION, FEED_FORWARD

@@ -6,7 +6,6 @@ import numba
 import numpy as np
 import pytest
 
-from go_rules.compilation.jit import kernel
 from nets.conversion.convert import load_model
 from nets.native.pack import pack
 from nets.native.parameters import aligned
@@ -26,6 +25,7 @@ from nets.native.transformers.products import (
     score_int8,
 )
 from nets.native.transformers.rows import BYTE_ZERO, SHORT_LEVELS
+from nobi_machine.jit import kernel
 from tests.nets.conversion.test_katago_networks import ATTENTION, FEED_FORWARD
 from tests.nets.native.networks import needs_int8, needs_kernels
 from tests.nets.random_networks import RandomNetwork

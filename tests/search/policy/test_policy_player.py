@@ -11,8 +11,8 @@ from go_rules.points import BLACK, PASS, WHITE, from_vertex
 from nets.constant import ConstantEvaluator
 from nets.evaluator import Evaluation, EvaluationRequest, EvaluatorAttributes
 from nets.human_profile import parse_profile
-from search.policy.player import PolicyPlayer
-from search.puct.parameters import SearchParameters
+from search.nobi.parameters import SearchParameters
+from search.nobi.player import PolicyPlayer
 from search.request import Limits, SearchRequest
 
 SIDE = 5

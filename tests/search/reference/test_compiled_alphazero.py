@@ -11,9 +11,8 @@ import pytest
 
 import go_rules.game
 from go_rules.points import BLACK, from_vertex, to_vertex
-from search.reference.formulas import puct
-from search.reference.go import Go
-from search.reference.gumbel import Gumbel
+from search.reference.formulas import Gumbel, puct
+from search.reference.games import Go
 from search.reference.mcts import Game, Node, Pieces, Played, Prior, State, search
 from search.request import Limits, SearchRequest
 from search.textbook.parameters import AlphaZeroParameters

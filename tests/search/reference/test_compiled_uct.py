@@ -13,7 +13,7 @@ import pytest
 import go_rules.game
 from go_rules.points import BLACK, EAST, EMPTY, NORTH, PASS, SOUTH, WEST, board_points, from_vertex, to_vertex
 from search.reference.formulas import rave, ucb1, widening
-from search.reference.go import Go
+from search.reference.games import Go
 from search.reference.mcts import FIRST, SECOND, Game, Node, Pieces, Played, Prior, State, expand, iterate
 from search.request import SearchRequest
 from search.textbook.parameters import PURE_UCT, UctParameters

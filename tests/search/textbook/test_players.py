@@ -11,12 +11,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from go_rules.compilation import jit
 from go_rules.game import Game
 from go_rules.points import BLACK, PASS, WHITE, from_vertex
 from go_rules.rule_names import PRESETS, preset
+from nobi_machine import jit
+from search.nobi.player import PolicyPlayer
 from search.player import Player
-from search.policy.player import PolicyPlayer
 from search.request import OWNERSHIP_AT_THE_END, Limits, MoveFilter, ReportRequest, SearchRequest
 from search.result import RESIGN, SearchResult, StopReason
 from search.textbook.players import TEXTBOOK

@@ -329,7 +329,7 @@ def test_a_full_disk_loses_no_samples(tmp_path: Path, monkeypatch: pytest.Monkey
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("go_rules.machine.files.os.fsync", full)
+        patch.setattr("nobi_machine.files.os.fsync", full)
         with pytest.raises(TrainingError, match="No space left"):
             writer.close()
     assert not sample_files(tmp_path)

@@ -1,0 +1,267 @@
+"""KataGo's parameters that have one value here: clients may read them and set them to that value, and to no other.
+
+At each value KataGo does what Nobi does, so nobody is told that something is set which changes nothing.
+
+KataGo's configuration files and `-override-config`: lines of `name = value`.
+
+KataGo's settings for a GTP engine, from its configuration files and `-override-config`, as parameters of ours.
+
+What KataGo's users tune for a graphics card, such as the number of threads, says nothing about this machine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gtp_engine.configuration.parameters import departed, known_parameter, unknown
+from gtp_engine.errors import UserError
+from nobi_machine.files import read_regular
+from nobi_machine.parameters import Complaints, ParameterError, folded
+from nobi_machine.text import decode_text, parse_number, printable_path, shown
+from search.nobi.parameters import HumanParameters
+
+_NO_HUMAN_NET = "there is no human network (-human-model)"
+_ROOT_ALONE = "what people would play is looked at in the position itself, not further down the tree"
+_ONE_TIME = "the clock alone divides the time here"
+_OWN_TREE = "the tree is built in another way here"
+
+FIXED: dict[str, tuple[bool | int | float | str, str]] = {
+    "avoidMYTDaggerHackPla": (0, "no opening is avoided here"),
+    "avoidRepeatedPatternUtility": (0.0, "no pattern is avoided here"),
+    "alwaysComputePassAliveUnderSuicideRules": (False, "each network sees what it was trained with"),
+    "enablePassingHacks": (True, "networks are never told of a pass in the tree that would lose the game as it stands"),
+    "fillDameBeforePass": (False, "dame are not filled for their own sake"),
+    "ignoreAllHistory": (False, "only history before the root can be hidden: ignorePreRootHistory"),
+    "fpuParentWeight": (0.0, "fpuParentWeightByVisitedPolicy decides"),
+    "fpuParentWeightByVisitedPolicy": (True, "the other way is not known here"),
+    "uncertaintyExponent": (1.0, "weights fall with the error itself here"),
+    "noisePruningCap": (1e50, "weight is pruned without a cap here"),
+    "useNonBuggyLcb": (True, "confidence bounds are always right here"),
+    "nnPolicyTemperature": (1.0, "only the root's policy can be flattened: rootPolicyTemperature"),
+    "rootPolicyTemperatureEarly": (1.0, "one temperature holds for the whole game: rootPolicyTemperature"),
+    "rootDesiredPerChildVisitsCoeff": (0.0, "no visits are forced here"),
+    "useEvalCache": (False, "only the networks' own evaluations are remembered"),
+    "evalCacheMinVisits": (0, "only the networks' own evaluations are remembered"),
+    "graphSearchCatchUpLeakProb": (0.0, _OWN_TREE),
+    "nodeTableShardsPowerOfTwo": (0, _OWN_TREE),
+    "subtreeValueBiasTableNumShards": (1, _OWN_TREE),
+    "minPlayoutsPerThread": (8.0, "no more threads search than have eight visits each to make"),
+    "midgameTimeFactor": (1.0, _ONE_TIME),
+    "midgameTurnPeakTime": (0.0, _ONE_TIME),
+    "endgameTurnTimeDecay": (0.0, _ONE_TIME),
+    "obviousMovesTimeFactor": (1.0, _ONE_TIME),
+    "obviousMovesPolicyEntropyTolerance": (0.0, _ONE_TIME),
+    "obviousMovesPolicySurpriseTolerance": (0.0, _ONE_TIME),
+    "overallocateTimeFactor": (1.0, _ONE_TIME),
+    "treeReuseCarryOverTimeFactor": (0.0, _ONE_TIME),
+    "futileVisitsThreshold": (0.0, "a search that may end early does so once the rest will hardly change the move"),
+    "searchFactorAfterOnePass": (1.0, "passes do not shorten a search"),
+    "searchFactorAfterTwoPass": (1.0, "passes do not shorten a search"),
+    "humanSLProfile": ("", "there is no HumanSL network"),
+    "humanSLChosenMoveIgnorePass": (False, _NO_HUMAN_NET),
+    "humanSLChosenMovePiklLambda": (1e9, _NO_HUMAN_NET),
+    "humanSLChosenMoveProp": (0.0, _NO_HUMAN_NET),
+    "humanSLCpuctExploration": (1.0, _NO_HUMAN_NET),
+    "humanSLCpuctPermanent": (0.0, _NO_HUMAN_NET),
+    "humanSLOppExploreProbWeightful": (0.0, _ROOT_ALONE),
+    "humanSLOppExploreProbWeightless": (0.0, _ROOT_ALONE),
+    "humanSLPlaExploreProbWeightful": (0.0, _ROOT_ALONE),
+    "humanSLPlaExploreProbWeightless": (0.0, _ROOT_ALONE),
+    "humanSLRootExploreProbWeightful": (0.0, _NO_HUMAN_NET),
+    "humanSLRootExploreProbWeightless": (0.0, _NO_HUMAN_NET),
+}
+"""KataGo's name: the value, and why there is no other."""
+
+
+def value_text(value: object) -> str:
+    """Return a parameter's value as GTP shows it; None means that there is no limit."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "none" if value is None else str(value)
+
+
+_NAMES = {folded(name): name for name in FIXED}
+
+
+def fixed_name(name: str) -> str | None:
+    """Find KataGo's spelling of a parameter with only one value here; None for any other. Case, `-` and `_` are
+    free."""
+    return _NAMES.get(folded(name))
+
+
+def require_fixed(name: str, value: object) -> None:
+    """Raise ParameterError unless `value`, or its text, is the one value that the parameter has. `name` is in FIXED."""
+    fixed, reason = FIXED[name]
+    text = value_text(value).strip().lower()
+    try:
+        is_equal = parse_number(text) == fixed
+    except ValueError:
+        is_equal = text == value_text(fixed)
+    if is_equal:
+        return
+    raise ParameterError(f"{name} can only be {value_text(fixed) or 'empty'} here: {reason}")
+
+
+MACHINE = frozenset({"workers", "batch", "memory", "cache_memory", "seed"})
+"""Parameters of the search that belong to the machine: the whole engine has them, not a file of KataGo's or a query."""
+
+OTHER_NAMES = {folded("defaultBoardSize"): "size"}
+"""Our parameters by names of KataGo's that GTP does not know."""
+
+_ALSO: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    # A fixed advantage takes the place of the one by handicap, even if it is 0.
+    folded("playoutDoublingAdvantage"): ("handicap_doublings", lambda _doublings: 0.0),
+    # The setting for analysis is that for games too.
+    folded("antiMirror"): ("counter_mirror", lambda is_on: is_on),
+}
+"""By KataGo's name, in files and in commands alike: the parameter of ours that it sets too, and to what. The analysis
+engine plays no games, so there these two mean nothing."""
+
+
+def implied(name: str, value: Any) -> dict[str, Any]:
+    """Return what KataGo's setting of this name sets besides: values by our parameters' names, of those that nobody has
+    named. `value` is the setting's own, of its type."""
+    if folded(name) not in _ALSO:
+        return {}
+    target, make = _ALSO[folded(name)]
+    return {target: make(value)}
+
+
+class Adopted(NamedTuple):
+    """What was made of KataGo's settings."""
+
+    values: dict[str, Any]
+    """Checked values by our parameters' names."""
+    implied: dict[str, Any]
+    """Further values, for parameters that are named nowhere."""
+    unused: list[str]
+    """Names that mean nothing here."""
+    reasons: list[str]
+    """Lines about settings that have one other value here, or none any more."""
+    places: dict[str, str]
+    """By our parameters' names, the file that a value comes from, as messages say it."""
+    complaints: list[str]
+    """Lines about what is wrong in files and does not hold."""
+
+
+def adopt(given: Settings, has_human_net: bool = False) -> Adopted:
+    """Sort KataGo's settings. Those of a human network have one value where there is none.
+
+    Raises ParameterError for a value that a parameter cannot have."""
+    adopted = Adopted({}, {}, [], [], {}, given.complaints)
+    for name, value in given.texts.items():
+        fixed = fixed_name(name)
+        parameter = known_parameter(OTHER_NAMES.get(folded(name), name))
+        if parameter is not None and parameter.section == HumanParameters.section and not has_human_net:
+            parameter = None
+        if parameter is not None and parameter.name not in MACHINE:
+            if value or fixed is None:  # an empty humanSLProfile is no profile
+                adopted.values[parameter.name] = parameter.convert(value, name, adopted.reasons.append)
+                adopted.implied.update(implied(name, adopted.values[parameter.name]))
+                adopted.places.pop(parameter.name, None)
+                if name in given.places:
+                    adopted.places[parameter.name] = given.places[name]
+        elif fixed is not None:
+            try:
+                require_fixed(fixed, value)
+            except ParameterError as error:
+                adopted.reasons.append(str(error))
+        elif departed(name):
+            adopted.reasons.append(unknown(name))
+        else:
+            adopted.unused.append(name)
+    return adopted
+
+
+MOST_BYTES = 1 << 20
+_LINE = re.compile(r'\s*([A-Za-z0-9_.\-]+)\s*=\s*("(?:[^"\\]|\\.)*"\s*|[^#"\s][^#]*|)(?:#.*)?')
+OVERRIDES = "-override-config"
+
+
+class Settings(NamedTuple):
+    """The settings of a command line: of several that have one name the last."""
+
+    texts: dict[str, str]
+    """The values by name, in the order in which they were given."""
+    places: dict[str, str]
+    """By name, the file that a value comes from, as messages say it. Those of the overrides have none."""
+    complaints: list[str]
+    """Lines about what is wrong in the files and does not hold."""
+
+    def put(self, name: str, text: str, place: str | None) -> None:
+        """Set a value in place of an earlier one."""
+        for values in (self.texts, self.places):  # the order counts where one thing has two names
+            values.pop(name, None)
+        self.texts[name] = text
+        if place is not None:
+            self.places[name] = place
+
+
+def read_settings(files: Iterable[Path], overrides: Iterable[str], take: Callable[[str, str], object]) -> Settings:
+    """Read the settings of KataGo's command line: those of its files, then its overrides; the later win.
+
+    `take` is called with each name and text, and raises ParameterError for a value that cannot be had: a complaint
+    about a file, but an error of the overrides. Raises ParameterError, and UserError, also for a file that is missing.
+    """
+    settings = Settings({}, {}, [])
+    for file in files:
+        complaints = Complaints(printable_path(file))
+        for name, text in _read_config(file, complaints).items():
+            try:
+                take(name, text)
+            except ParameterError as error:
+                complaints.add(partial(str, error))
+            else:
+                settings.put(name, text, printable_path(file))
+        settings.complaints.extend(complaints.lines())
+    for name, text in _read_overrides(overrides).items():
+        try:
+            take(name, text)
+        except ParameterError as error:
+            raise ParameterError(f"{OVERRIDES}: {error}") from None
+        settings.put(name, text, None)
+    return settings
+
+
+def _read_config(path: Path, complaints: Complaints) -> dict[str, str]:
+    """The settings of a file: texts by name; a later line wins. Raises UserError if there is none."""
+    try:
+        content = read_regular(path, MOST_BYTES)
+    except FileNotFoundError as error:
+        raise UserError(f"{printable_path(path)}: {error.strerror}") from None
+    except OSError as error:
+        complaints.add(partial(str, error.strerror))
+        return {}
+    settings = {}
+    for number, line in enumerate(decode_text(content, "replace").splitlines(), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        if line.lstrip().startswith("@include"):
+            complaints.add(partial("line {}: {}: included files are not read".format, number, shown(line.strip())))
+            continue
+        match = _LINE.fullmatch(line)
+        if match is None:
+            complaints.add(partial("line {}: not name = value: {}".format, number, shown(line.strip())))
+            continue
+        settings[match[1]] = _unquoted(match[2].strip())
+    return settings
+
+
+def _unquoted(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text[1:-1]) if text.startswith('"') else text
+
+
+def _read_overrides(texts: Iterable[str]) -> dict[str, str]:
+    """The settings in `-override-config name=value,name=value`: texts by name; the later wins. Raises UserError."""
+    settings = {}
+    for part in ",".join(texts).split(","):
+        name, equals, value = part.partition("=")
+        if part.strip():
+            if not equals or not name.strip():
+                raise UserError(f"{OVERRIDES}: {shown(part.strip())} is not name=value")
+            settings[name.strip()] = value.strip()
+    return settings

@@ -1,0 +1,287 @@
+"""The only place that starts numba: `@kernel` compiles a function once on each machine.
+
+Numba's own disk cache misses edits in other files, fails on corrupt entries and shares one index between processes.
+This cache has a file for each compiled signature, with a hash in its name of all that the machine code depends on: the
+sources of the kernel's module and of our modules that it imports, the signature, the processor and the versions of
+Python, numba, LLVM and numpy. To load such a file is to execute it, so only entries of our own are loaded (cache.py).
+What cannot be read is compiled again, and what cannot be written stays in memory. While another process compiles a
+kernel, this one waits for it (locks.py). A wheel may bring kernels along that were compiled for processors like this
+one (shipped.py).
+
+Intel's tile registers (AMX): Linux gives them to a process that asks for them.
+
+Keeps numba from a file of settings in the current directory, which anybody may have put there.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import pickle
+import platform
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import copy
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from nobi_machine.cache import CHECKSUM_BYTES, cache_root, read_entry, write_entry
+from nobi_machine.fingerprint import source_fingerprint
+from nobi_machine.locks import acquire, release
+from nobi_machine.shipped import Archive, Family, archive_name, family_of, python_abi, usable_archive
+
+
+@contextmanager
+def without_numba_file() -> Iterator[None]:
+    """Have numba, which is imported in the body, read no settings from the current directory.
+
+    Where PyYAML is installed, it would take any of its settings from a file `.numba_config.yaml` there: for example
+    kernels that are not optimised, which the cache would keep. Without PyYAML it only warns of the file.
+    """
+    warnings.filterwarnings("ignore", "A Numba config file is found")
+    yaml = sys.modules.get("yaml")
+    sys.modules["yaml"] = None  # type: ignore[assignment] # which means: not installed
+    try:
+        yield
+    finally:
+        del sys.modules["yaml"]
+        if yaml is not None:
+            sys.modules["yaml"] = yaml
+
+
+Features = TypeVar("Features", bound=dict[str, bool])
+
+TILES = "amx-"
+"""How LLVM's names of the processor's features for them begin."""
+SYSTEM_CALL = 158
+"""`arch_prctl` of Linux on x86-64."""
+REQUEST, TILE_DATA = 0x1023, 18
+"""ARCH_REQ_XCOMP_PERM, and the number of the state that is asked for (Linux, Documentation/arch/x86/xstate.rst)."""
+
+
+def without_refused_tiles(features: Features) -> Features:
+    """Return what this process may use of a processor's features, by LLVM's names."""
+    tiles = [name for name, has in features.items() if has and name.startswith(TILES)]
+    if not tiles or may_use_tiles():
+        return features
+    usable = copy(features)
+    usable.update(dict.fromkeys(tiles, False))
+    return usable
+
+
+@lru_cache(maxsize=1)
+def may_use_tiles() -> bool:
+    """Ask for tile registers, for this process, and return whether it may use them.
+
+    It may not where the processor or the system has none, and where a stack for signals is too small to save them."""
+    if sys.platform != "linux" or platform.machine() != "x86_64":
+        return False
+    try:
+        return bool(ctypes.CDLL(None).syscall(SYSTEM_CALL, REQUEST, TILE_DATA) == 0)
+    except (OSError, AttributeError):
+        return False
+
+
+with without_numba_file():
+    import llvmlite.binding
+    import numba
+    import numpy
+    from llvmlite.binding import FeatureMap
+    from numba.core import serialize
+    from numba.core.caching import CompileResultCacheImpl, _Cache
+    from numba.core.runtime.nrt import rtsys
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_settings: Any = numba.config
+
+OPTIMISATION = 2
+"""How much LLVM optimises. 3, numba's default, takes 6 % longer to compile and makes nothing faster. 1 takes less,
+but makes networks 6 % slower with AVX2 (docs/log/2026-11-speed.md)."""
+if "NUMBA_OPT" not in os.environ:
+    _settings.OPT = type(_settings.OPT)(OPTIMISATION)
+
+UNUSED_DAYS = 30
+"""A file that nobody has loaded for so long is removed."""
+
+_pickling: Any = CompileResultCacheImpl
+"""How numba turns compiled code into what can be written to a file, and back; both methods ignore their `self`."""
+
+_listener: Callable[[str], None] | None = None
+compilations = 0
+"""How many kernel signatures this process has compiled because the cache did not have them."""
+
+
+@lru_cache(maxsize=1)
+def usable_features() -> FeatureMap | None:
+    """Return what this process may use of the processor's features, by LLVM's names, and ask the system for what it
+    gives to those who ask. None if LLVM does not know how to ask this kind of processor."""
+    try:
+        return without_refused_tiles(llvmlite.binding.get_host_cpu_features())
+    except RuntimeError:
+        return None
+
+
+def shippable() -> tuple[Family, str] | None:
+    """Return the family of this processor, and the name of an archive of kernels that this process could use.
+
+    None if the processor is of no family, and if it may not be asked for all that it can.
+    """
+    features = usable_features()
+    family = family_of(features) if features is not None and _settings.ENABLE_AVX else None
+    return (family, archive_name(family, numba.__version__, llvmlite.__version__)) if family else None
+
+
+def _choose_target() -> Archive | None:
+    """Return the shipped kernels for this process, and have numba compile for their family.
+
+    None if there is none, and if NUMBA_CPU_NAME or NUMBA_CPU_FEATURES say what to compile for. Without shipped kernels
+    numba compiles for this processor, less the tile registers that the system does not give.
+    """
+    usable = usable_features()  # in any case: what runs may have been compiled for tiles by name
+    if usable is None or (_settings.CPU_NAME, _settings.CPU_FEATURES) != (None, None):
+        return None
+    found = shippable()
+    archive = usable_archive(found[1]) if found else None
+    if found and archive:
+        _settings.CPU_NAME, _settings.CPU_FEATURES = found[0].processor, found[0].switches()
+    elif _settings.ENABLE_AVX and usable != llvmlite.binding.get_host_cpu_features():
+        _settings.CPU_NAME, _settings.CPU_FEATURES = llvmlite.binding.get_host_cpu_name(), usable.flatten()
+    return archive
+
+
+shipped_kernels = _choose_target()
+"""The shipped kernels that this process uses; None if it uses none."""
+
+
+def kernel(function: F) -> F:
+    """Compile `function` to run without the GIL; keep it on disk. Division by zero gives inf or nan, as in numpy.
+
+    It may make no arrays: for those references are counted, which numba would then do wherever any array is read.
+    """
+    return _compiled(function, inline="never")
+
+
+def kernel_with_arrays(function: F) -> F:
+    """Compile `function` as a kernel that makes arrays of its own, but returns none."""
+    return _compiled(function, inline="never", makes_arrays=True)
+
+
+def kernel_part(function: F) -> F:
+    """Compile `function` as a part of each kernel that calls it, as if it were written there.
+
+    For a function with one caller this compiles faster: numba optimises a called kernel alone, and then again with its
+    caller.
+    """
+    return _compiled(function, inline="always")
+
+
+def _compiled(function: F, inline: str, makes_arrays: bool = False) -> F:
+    if os.environ.get("NUMBA_DISABLE_JIT") == "1":
+        return function
+    options: Any = {"nogil": True, "error_model": "numpy", "inline": inline}
+    options["no_cfunc_wrapper"] = True  # nothing calls kernels from C, and to compile what lets C do so costs much
+    options["_nrt"] = makes_arrays
+    dispatcher: Any = numba.njit(**options)(function)
+    dispatcher._cache = KernelCache(function)
+    return dispatcher
+
+
+def on_compile(listener: Callable[[str], None] | None) -> None:
+    """Call `listener(kernel name)` before each compilation from now on, or nothing if it is None."""
+    global _listener
+    _listener = listener
+
+
+def cache_directory() -> Path:
+    """Return the directory of the compiled kernels."""
+    return cache_root() / "kernels"
+
+
+class KernelCache(_Cache):
+    """The cache that a numba dispatcher asks for compiled code, and gives it to."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._name = f"{function.__module__}.{function.__qualname__}"
+        # Now, not at the first call: a source edited in between is not what this process compiles.
+        self._fingerprint = source_fingerprint(function.__module__)
+
+    @property
+    def cache_path(self) -> str:
+        return str(cache_directory())
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        global compilations
+        rtsys.initialize(target_context)  # what compiled code needs; all that only compiling needs would take longer
+        path, key = self._entry(sig, target_context)
+        compiled = _rebuilt(read_entry(path, key), target_context)
+        if compiled is None and shipped_kernels is not None:
+            compiled = _rebuilt(shipped_kernels.read(path.name, key), target_context)
+        if compiled is None:
+            acquire(path)
+            compiled = _rebuilt(read_entry(path, key), target_context)  # another process may have compiled it meanwhile
+            if compiled is not None:
+                release(path)
+        if compiled is not None:
+            return compiled
+        compilations += 1
+        if _listener is not None:
+            _listener(self._name)
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        path, key = self._entry(sig, data.target_context)
+        try:
+            if not data.lifted and not data.library.has_dynamic_globals:
+                # Annotations tell people about types, and name folders. A third of a file would be theirs.
+                content = serialize.dumps(_pickling.reduce(None, data._replace(type_annotation="")))
+                write_entry(path, key, content, UNUSED_DAYS)
+        except Exception:  # numba's, for code that it cannot write; that stays in memory
+            pass
+        finally:
+            release(path)
+
+    def enable(self) -> None:
+        pass
+
+    def disable(self) -> None:
+        pass
+
+    def flush(self) -> None:
+        pass
+
+    def _entry(self, sig: Any, target_context: Any) -> tuple[Path, str]:
+        """The file of a signature's code, and the key to it."""
+        depends_on = (
+            python_abi(),
+            numba.__version__,
+            llvmlite.__version__,
+            _settings.USING_SVML,
+            int(_settings.OPT),
+            numpy.__version__.partition(".")[0],  # by which numba decides what type a result has
+            str(sig),
+            target_context.codegen().magic_tuple(),
+            self._fingerprint,
+        )
+        digest = hashlib.sha256(repr(depends_on).encode()).hexdigest()
+        return cache_directory() / f"{self._name}-{digest[:24]}.kernel", f"{self._name} {digest}"
+
+
+def compiled_from(entry: bytes) -> tuple[str, str, tuple[Any, ...]]:
+    """Return the module, the name and the types of the arguments of the kernel that an entry of our own holds."""
+    _library, descriptor, _environment, signature, *_ = pickle.loads(entry[CHECKSUM_BYTES:])
+    return descriptor.modname, descriptor.qualname, signature.args
+
+
+def _rebuilt(content: bytes | None, target_context: Any) -> Any:
+    """The compiled code that a file holds; None if it cannot be used."""
+    if content is None:
+        return None
+    try:
+        return _pickling.rebuild(None, target_context, pickle.loads(content))
+    except Exception:  # whatever numba or pickle find wrong with it
+        return None

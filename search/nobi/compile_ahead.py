@@ -1,0 +1,147 @@
+"""The program of the second process, which compiles the search's kernels on a machine that has not played yet.
+
+compiler_process.py starts it. Only one thread of a process can compile: while the parent compiles the rules, opens its
+network and calibrates it, this process compiles the search, and each finds the other's kernels in the cache on disk.
+When its network is ready, the parent compiles too, from the other end, until the two meet.
+
+Starts the second process, whose program is compile_ahead.py.
+
+It is started before this process imports the search, so this module imports next to nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+import nobi_machine.jit
+from go_rules.game import Game
+from go_rules.points import BLACK
+from nets.constant import ConstantEvaluator
+from nobi_machine.launch import python_command
+from nobi_machine.memory import usable_cores
+from nobi_machine.streams import guard_stdin
+from search.nobi.iteration import NO_CHECK, SELECT_NOTHING, advance, evaluate_leaves
+from search.nobi.leaves.outcome import score_terminal
+from search.nobi.leaves.path import graph_key, mark_banned, replay
+from search.nobi.memory.workspace import Workspace
+from search.nobi.parameters import SearchParameters
+from search.nobi.report import MAX_VARIATION
+from search.nobi.root.evaluate import expand_root
+from search.nobi.root.place import place_root
+from search.nobi.search import Search
+from search.nobi.tree import reuse
+from search.nobi.tree.nodes import ROOT, clear_tree, new_node
+from search.nobi.tree.rank import rank_root, tree_ownership, variations
+from search.request import excluded_until
+
+SIDE = 9
+PARAMETERS = SearchParameters(memory=16, cache_memory=16, workers=1)
+"""Megabytes: enough for a tree and a cache that stay empty."""
+
+
+def compile_all() -> None:
+    """Compile every kernel of a search, those that take longest first.
+
+    Meanwhile the parent compiles the rules and what its network needs, calibrates it and calls `compile_ends`.
+    """
+    _compile_iteration(_small_workspace())
+    for compile_some in reversed(_ends()):  # the parent may be at them already
+        compile_some()
+    search = Search(ConstantEvaluator(), PARAMETERS)
+    search.warm_up(SIDE, SIDE)
+    search.close()
+
+
+def compile_ends() -> None:
+    """Compile what the second process comes to last: the leaves of its iteration, then what a grown tree needs."""
+    for compile_some in _ends():
+        compile_some()
+
+
+def _ends() -> list[Callable[[], object]]:
+    """List what compiles the kernels that the second process comes to last, by calling them for a tree of one node."""
+    space = _small_workspace()
+    _plant(space)
+    tree, contexts, work = space.tree, space.context, space.workers[0].work
+    context, scratch, leaf = contexts[0], work.scratch[0], work.leaves[0]
+    leaf["stack"][0] = context["roots"][0]
+    ranks, none = np.zeros((3, space.area + 1)), np.zeros((0, MAX_VARIATION), np.int64)
+    return [
+        partial(replay, tree.nodes, tree.edges, context, scratch, leaf),
+        partial(mark_banned, context, leaf),
+        partial(graph_key, context, scratch, leaf, False, np.uint64(0)),
+        partial(score_terminal, context, scratch, leaf["stack"][0], tree.nodes[0]),
+        partial(expand_root, tree, contexts, work),
+        partial(rank_root, tree, contexts, ranks),
+        partial(variations, tree, contexts, ranks, none, none, none, np.zeros(0, np.int64)),
+        partial(tree_ownership, tree, int(tree.used[ROOT])),
+        partial(reuse.warm_up, tree, contexts),
+    ]
+
+
+def _compile_iteration(space: Workspace) -> None:
+    """Compile the kernels of an iteration, by calling them for no leaves at all."""
+    _plant(space)
+    evaluate_leaves(space, space.workers[0])
+    advance(space, space.workers[0], SELECT_NOTHING, NO_CHECK)
+
+
+def _small_workspace() -> Workspace:
+    return Workspace(SIDE, SIDE, PARAMETERS, ConstantEvaluator(), 1, 0, True)
+
+
+def _plant(space: Workspace) -> None:
+    """Give the workspace a tree of one node."""
+    place_root(space.context, Game(SIDE, SIDE), BLACK, excluded_until(None))
+    clear_tree(space.tree)
+    space.tree.used[ROOT] = new_node(space.tree, np.uint64(0), BLACK)
+
+
+def _end_with_parent() -> None:
+    """End this process, at once, when the parent's end of the pipe is closed.
+
+    A thread waits for that. But LLVM may keep the interpreter from every thread for seconds, so the system is asked for
+    a signal too, which nobody handles, where it can send one.
+    """
+    stdin = guard_stdin()
+    threading.Thread(target=_await_end, args=(stdin,), daemon=True).start()
+    if hasattr(os, "O_ASYNC"):
+        import fcntl
+
+        fcntl.fcntl(stdin, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(stdin, fcntl.F_SETFL, fcntl.fcntl(stdin, fcntl.F_GETFL) | os.O_ASYNC)
+
+
+def _await_end(stdin: int) -> None:
+    while os.read(stdin, 1):
+        pass
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    _end_with_parent()
+    compile_all()
+
+
+_child: subprocess.Popen[bytes] | None = None
+"""The process ends when our end of its pipe is closed. The reference keeps the pipe open as long as we live."""
+
+
+def start_compiler_process() -> None:
+    """Start the second process, once, if this one had to compile anything: then all the rest must be compiled too."""
+    global _child
+    if _child is not None or nobi_machine.jit.compilations == 0 or usable_cores() < 2:
+        return
+    command = python_command("search.nobi.compile_ahead")
+    try:
+        _child = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        )
+    except OSError:
+        return

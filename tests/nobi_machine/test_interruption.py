@@ -1,0 +1,33 @@
+"""Signals to long work: the first one asks it to end, a later one ends it at once."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from nobi_machine import interruption as module
+from nobi_machine.interruption import interruptible
+
+
+class Clock:
+    """In place of the module `time`."""
+
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_within_a_moment_are_one_request(monkeypatch: pytest.MonkeyPatch, number: signal.Signals) -> None:
+    clock = Clock()
+    monkeypatch.setattr(module, "time", clock, raising=False)
+    with interruptible() as interrupted:
+        assert not interrupted.is_set()
+        for clock.now in (5.0, 5.0, 5.9):
+            signal.raise_signal(number)
+            assert interrupted.is_set()
+        clock.now = 6.1
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(number)

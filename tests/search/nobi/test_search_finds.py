@@ -1,0 +1,150 @@
+"""A search finds what must be found: captures, ends, superko, whole games, any board."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+
+from go_rules.game import Game
+from go_rules.points import BLACK, PASS, WHITE, board_points, from_vertex, to_vertex
+from go_rules.rule_names import preset
+from go_rules.rules import KO_SIMPLE
+from nets.constant import ConstantEvaluator
+from search.nobi.tree.nodes import NODES, ROOT, TERMINAL
+from search.request import Limits, SearchRequest
+from search.result import SearchResult
+from tests.go_rules.diagrams import game_from
+from tests.search.evaluators import CountingEvaluator, FancifulEvaluator
+from tests.search.searches import Maker, visits
+
+TROMP_TAYLOR = preset("tromp-taylor")[0]
+CHINESE = preset("chinese-ogs")[0]
+
+
+def solve(make: Maker, diagram: str, colour: int, count: int, komi: float = 0.0) -> tuple[str, SearchResult]:
+    game = game_from(diagram, to_play=colour, rules=TROMP_TAYLOR, komi=komi)
+    player = make(CountingEvaluator(), root_prune_useless=False, conservative_pass=False, root_ending_bonus=0.0)
+    result = player.search(SearchRequest(game, colour, visits(count)))
+    return to_vertex(result.moves[0].point, game.height), result
+
+
+def test_finds_the_capture_that_decides(make: Maker) -> None:
+    """Two chains share their last liberty: whoever plays there takes the other."""
+    diagram = """
+        O O X X
+        O . X X
+        X X O O
+        . . . .
+    """
+    for colour in (BLACK, WHITE):
+        move, _ = solve(make, diagram, colour, 1500)
+        assert move == "B3"
+
+
+def test_passes_rather_than_fill_its_own_eyes(make: Maker) -> None:
+    diagram = """
+        X X O .
+        . X O O
+        X X O .
+        . X O O
+    """
+    move, result = solve(make, diagram, BLACK, 1500, komi=-0.5)
+    assert move == "pass"
+    assert result.winrate > 0.9
+
+
+def test_finds_the_killing_placement(make: Maker) -> None:
+    """Three empty points in a row: the middle one is life for white and death for black to play."""
+    diagram = """
+        . . . O X
+        O O O O X
+        X X X X X
+        X . X . X
+        X X X X .
+    """
+    for colour in (BLACK, WHITE):
+        move, _ = solve(make, diagram, colour, 4000, komi=12.5)
+        assert move == "B5"
+
+
+def test_terminal_values_are_exact(make: Maker) -> None:
+    game = game_from("X X .\nX . X\nX X X", to_play=BLACK, rules=TROMP_TAYLOR, komi=0.5)
+    game.play(BLACK, PASS)
+    player = make(ConstantEvaluator(), conservative_pass=False)
+    player.search(SearchRequest(game, WHITE, visits(50)))
+    tree = player.searcher.tree
+    assert tree is not None
+    space = tree.space
+    terminal = space.tree.nodes[: int(space.tree.used[NODES])]
+    terminal = terminal[terminal["state"] == TERMINAL]
+    assert len(terminal) >= 1
+    assert (terminal["win_loss"] == -1.0).all()
+    assert (terminal["score"] == -8.5).all()
+
+
+def test_superko_is_known_inside_the_tree(make: Maker) -> None:
+    """In a ko fight without threats, retaking at once is never part of the tree."""
+    game = game_from(
+        """
+        . X O .
+        X . X O
+        . X O .
+        . . . .
+        """,
+        to_play=WHITE,
+        rules=CHINESE,
+        komi=0.5,
+    )
+    take, retake = from_vertex("B3", 4, 4), from_vertex("C3", 4, 4)
+    assert game.is_legal(WHITE, take)
+    player = make(FancifulEvaluator(), root_symmetry_pruning=False)
+    player.search(SearchRequest(game, WHITE, visits(3000)))
+    tree = player.searcher.tree
+    assert tree is not None
+    space = tree.space
+    tree = space.tree
+    root = tree.nodes[int(tree.used[ROOT])]
+    after = None
+    for edge in tree.edges[root["edges"] : root["edges"] + root["n_edges"]]:
+        if space.context["points"][0, edge["move"]] == take:
+            after = tree.nodes[edge["child"]]
+    assert after is not None
+    replies = tree.edges[after["edges"] : after["edges"] + after["n_edges"]]
+    assert len(replies) > 3
+    assert retake not in {int(space.context["points"][0, edge["move"]]) for edge in replies}
+
+
+def test_plays_whole_games(make: Maker) -> None:
+    player = make(FancifulEvaluator(seed=3), workers=2)
+    for rules in ("tromp-taylor", "chinese", "japanese", "aga-button", "stone-scoring"):
+        game = Game(5, 5, preset(rules)[0], 6.5)
+        while not game.is_over and len(game.moves) < 120:
+            point = player.choose(game, player.search(SearchRequest(game, game.to_play, Limits(visits=24))))
+            game.play(game.to_play, point)
+        assert game.moves
+
+
+def test_any_size_of_board(make: Maker) -> None:
+    player = make(ConstantEvaluator())
+    for width, height in ((1, 1), (1, 3), (2, 1), (3, 7), (25, 25), (19, 2)):
+        game = Game(width, height)
+        result = player.search(SearchRequest(game, BLACK, visits(40)))
+        assert result.visits == 40
+        assert game.is_legal(BLACK, player.choose(game, result))
+
+
+def test_the_search_keeps_the_rules_after_moves_that_do_not(make: Maker) -> None:
+    """A controller tells of kos retaken and of repetitions. What is searched next is legal, with a tree kept or new."""
+    rng, forbidden = random.Random(3), 0
+    for rules in (CHINESE, dataclasses.replace(CHINESE, ko=KO_SIMPLE), TROMP_TAYLOR):
+        kept = make(FancifulEvaluator())
+        game = Game(3, 3, rules, komi=0.5)
+        for _ in range(30):
+            told = [p for p in board_points(3, 3) if game.violation(game.to_play, p) in ("ko", "superko")]
+            forbidden += len(told)
+            game.play_lenient(game.to_play, rng.choice(told or game.legal_moves(game.to_play)))
+            request = SearchRequest(game, game.to_play, visits(40))
+            for player in (kept, make(FancifulEvaluator())):
+                legal = set(game.legal_moves(game.to_play))
+                assert {move.point for move in player.search(request).moves} <= legal
+    assert forbidden > 8
