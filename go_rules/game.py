@@ -1,11 +1,7 @@
-"""A game: its rules, its history and the moves that may be played now. It checks what the kernels take for granted.
+"""A game: its rules, the position it starts from, its history and the moves that may be played now.
 
-What came about before in a game: the situations that positions and passes repeat.
-
-Under simple ko, and in the clean-up phases, repetition ends a phase or the game (https://lightvector.github.io/KataGo/rules.html).
-Every step costs the same however long the game is.
-
-The position that a game starts from: an empty board, or stones set up on it.
+It checks what the kernels take for granted. Under simple ko, and in the clean-up phases, repetition ends a phase or the
+game (https://lightvector.github.io/KataGo/rules.html); to look for one costs the same however long the game is.
 """
 
 from __future__ import annotations

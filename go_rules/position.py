@@ -3,9 +3,8 @@
 Positions live in arrays (`stack = new_stack(n)`), and `copy_position(stack[i + 1], stack[i])` copies one. A record of
 an array is a view, so a kernel that gets `stack[i]` changes the array.
 
-Zobrist keys: random 64-bit numbers; the exclusive or of those that apply is the hash of a position.
-
-A fixed generator makes them, so hashes are the same on every machine and in every run.
+A position's hash is the exclusive or of random 64-bit numbers, its Zobrist keys. A fixed generator makes them, so
+hashes are the same on every machine and in every run.
 """
 
 from __future__ import annotations

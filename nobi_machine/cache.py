@@ -1,18 +1,14 @@
-"""The project's own files on a user's machine that can be made again: each is bound to its key, and nobody else's work.
+"""Where the project keeps files of its own on a user's machine, and the cache: files that can be made again, each bound
+to its key, and nobody else's work.
 
 Compiled kernels are executed and cached networks choose the moves, so whoever can write such a file plays, and more,
 with the user's rights. So an entry is used only if its file and its folder belong to this user or to the administrator,
-and if nobody else may write to them or put another folder in their place. An entry begins with a checksum over its key
-and its content: what is damaged or another key's is as good as missing. owners.py says which folders are ours.
+and if nobody else may write to them or put another folder in their place. Windows tells no owners to Python, so there
+everything counts as trusted: its users' folders are private by default. An entry begins with a checksum over its key
+and its content: what is damaged or another key's is as good as missing.
 
 A cache changes nothing but time. What cannot be read is made again, and what cannot be written stays in memory, which
 is said once on stderr.
-
-Which folders no other user can have put anything in: those whose files may be executed or trusted.
-
-Windows tells no owners to Python, so there everything counts as trusted: its users' folders are private by default.
-
-Where the project keeps files of its own on a user's machine.
 """
 
 from __future__ import annotations

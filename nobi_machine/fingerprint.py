@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 PROJECT_IMPORT = re.compile(
-    r"^from ((?:go_rules|nets|search|training|benchmarks)[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE
+    r"^from ((?:nobi_machine|go_rules|nets|search|training|benchmarks)[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE
 )
 """An import of our own at the top of a module. Imports inside functions are not followed."""
 

@@ -1,9 +1,8 @@
-"""What a Ctrl-C does while Nobi starts, runs and ends: the process ends with EXIT_INTERRUPTED and without a traceback.
+"""Ctrl-C and SIGTERM: how a process ends by them, and how long work saves what it did.
 
 Python raises KeyboardInterrupt wherever the main thread is, and prints a traceback where nothing catches it: between
-imports, and while the interpreter ends. So there the process ends at once instead.
-
-Interruption of long work: Ctrl-C and SIGTERM let it end after the present step, so that it can save what it did.
+imports, and while the interpreter ends. So while Nobi starts and ends, the process ends at once instead, with
+EXIT_INTERRUPTED and without a traceback. Long work ends after its present step.
 """
 
 from __future__ import annotations

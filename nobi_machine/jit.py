@@ -8,23 +8,18 @@ What cannot be read is compiled again, and what cannot be written stays in memor
 kernel, this one waits for it (locks.py). A wheel may bring kernels along that were compiled for processors like this
 one (shipped.py).
 
-Intel's tile registers (AMX): Linux gives them to a process that asks for them.
-
-Keeps numba from a file of settings in the current directory, which anybody may have put there.
+A file of settings for numba in the current directory, which anybody may have put there, is kept from it.
 """
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import os
 import pickle
-import platform
 import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from copy import copy
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -33,6 +28,7 @@ from nobi_machine.cache import CHECKSUM_BYTES, cache_root, read_entry, write_ent
 from nobi_machine.fingerprint import source_fingerprint
 from nobi_machine.locks import acquire, release
 from nobi_machine.shipped import Archive, Family, archive_name, family_of, python_abi, usable_archive
+from nobi_machine.tile_registers import without_refused_tiles
 
 
 @contextmanager
@@ -51,39 +47,6 @@ def without_numba_file() -> Iterator[None]:
         del sys.modules["yaml"]
         if yaml is not None:
             sys.modules["yaml"] = yaml
-
-
-Features = TypeVar("Features", bound=dict[str, bool])
-
-TILES = "amx-"
-"""How LLVM's names of the processor's features for them begin."""
-SYSTEM_CALL = 158
-"""`arch_prctl` of Linux on x86-64."""
-REQUEST, TILE_DATA = 0x1023, 18
-"""ARCH_REQ_XCOMP_PERM, and the number of the state that is asked for (Linux, Documentation/arch/x86/xstate.rst)."""
-
-
-def without_refused_tiles(features: Features) -> Features:
-    """Return what this process may use of a processor's features, by LLVM's names."""
-    tiles = [name for name, has in features.items() if has and name.startswith(TILES)]
-    if not tiles or may_use_tiles():
-        return features
-    usable = copy(features)
-    usable.update(dict.fromkeys(tiles, False))
-    return usable
-
-
-@lru_cache(maxsize=1)
-def may_use_tiles() -> bool:
-    """Ask for tile registers, for this process, and return whether it may use them.
-
-    It may not where the processor or the system has none, and where a stack for signals is too small to save them."""
-    if sys.platform != "linux" or platform.machine() != "x86_64":
-        return False
-    try:
-        return bool(ctypes.CDLL(None).syscall(SYSTEM_CALL, REQUEST, TILE_DATA) == 0)
-    except (OSError, AttributeError):
-        return False
 
 
 with without_numba_file():

@@ -23,7 +23,7 @@ from _frozen_importlib_external import PathFinder
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 """The folder that holds Nobi's packages."""
-PACKAGES = ("go_rules", "nets", "search", "gtp_engine", "training")
+PACKAGES = ("nobi_machine", "go_rules", "nets", "search", "gtp_engine", "training")
 """The names of Nobi's packages."""
 
 
@@ -32,7 +32,7 @@ def python_command(module: str, *arguments: str, root: str = ROOT) -> list[str]:
 
     `root` is the folder of the packages, where others than these are meant.
     """
-    launch = os.path.join(root, "go_rules", "machine", "launch.py")
+    launch = os.path.join(root, "nobi_machine", "launch.py")
     return [sys.executable, *_flags(), launch, module, *arguments]
 
 

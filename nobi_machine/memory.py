@@ -1,9 +1,7 @@
-"""How much memory a search may have on this machine, so that nobody can ask for more than there is.
+"""How much memory a search may have on this machine, so that nobody can ask for more than there is; how many cores.
 
 Three things set limits: the machine's memory, a container's share of it (cgroups, versions 1 and 2), and the limits of
 the process on its address space and its data (`ulimit -v` and `-d`). What the rest of the engine needs is taken off.
-
-The processor cores that this process may use.
 """
 
 from __future__ import annotations

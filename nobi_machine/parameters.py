@@ -6,11 +6,9 @@
 
         temperature: float = parameter(0.8, "Randomness of the moves.", low=0.0, high=5.0)
 
-Everything else is made from such a table: command-line options, configuration files, GTP's parameter commands, the
-documents and the records that kernels read. Nothing heavy is imported here: the engine reads its parameters before it
-answers the first command.
-
-TOML files of parameters: reading them, and writing values as TOML has them.
+Everything else is made from such a table: command-line options, configuration files (TOML, read and written here),
+GTP's parameter commands, the documents and the records that kernels read. Nothing heavy is imported here: the engine
+reads its parameters before it answers the first command.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
-"""A stdin and a stdout that are ours alone: other code in the process reads nothing meant for us, and writes to nobody
-who talks to us. And a stderr that nobody needs to read.
+"""Stdin, stdout and stderr.
 
-Stdin, stdout and stderr: of a process that was started without some of them (`nobi gtp <&-`), and of one whose
-terminal cannot show all that we write.
+A protocol gets a stdin and a stdout that are its alone: other code in the process reads nothing meant for us, and
+writes to nobody who talks to us. A process may have been started without some of them (`nobi gtp <&-`), and a terminal
+may be unable to show all that we write.
 
-Lines for the user on stderr. Some GUIs read stderr as if it were GTP, so no line may look like a part of it.
-
-Lizzie takes a line with ` -> ` in it for a candidate move, and fails where it is none. Ogatak shows a line that has
-`exception` in it in a window, and does nothing else. So a file keeps its name even if that word is a part of it: a
-window with the true name is better than a name that no file has.
+Some GUIs read stderr as if it were GTP, so no line of ours for the user may look like a part of it. Lizzie takes a line
+with ` -> ` in it for a candidate move, and fails where it is none. Ogatak shows a line that has `exception` in it in a
+window, and does nothing else. So a file keeps its name even if that word is a part of it: a window with the true name
+is better than a name that no file has.
 """
 
 from __future__ import annotations

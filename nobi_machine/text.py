@@ -1,12 +1,8 @@
-"""What somebody wrote, turned into values: the one place that decodes text and reads numbers and JSON, whoever sent
-them.
+"""Text from strangers: decoded, turned into values, and made safe to show, in one place, whoever sent it.
 
 Python's own `int`, `float` and `json.loads` take more than a protocol means: underscores, the digits of every script,
-infinities, names that occur twice. They also fail in ways of their own on a very long or very deep text.
-
-Text from strangers, made safe to show: a name, a path or an error must not command the user's terminal.
-
-The words of a command line that somebody wrote as one text.
+infinities, names that occur twice. They also fail in ways of their own on a very long or very deep text. And a name, a
+path or an error that is shown must not command the user's terminal.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What a caller asks of a search: a position, when to stop, which moves to look at, and what to report on the way.
-
-Which position of which game the root of a kept tree is, and how that game has gone on since.
-"""
+"""What a caller asks of a search: a position of a game, when to stop, which moves to look at, and what to report."""
 
 from __future__ import annotations
 

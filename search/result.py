@@ -1,8 +1,7 @@
 """What a search found out, and why it ended.
 
-All values are from the view of the side to move at the root, unless a field says otherwise.
-
-What the searches of a game found: by it lost games are resigned, and handicaps judged.
+All values are from the view of the side to move at the root, unless a field says otherwise. What the searches of a game
+found is kept: by it lost games are resigned, and handicaps judged.
 """
 
 from __future__ import annotations

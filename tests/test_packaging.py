@@ -294,7 +294,7 @@ def test_paths_named_in_the_architecture_exist() -> None:
     named = paths(ARCHITECTURE.read_text(encoding="utf-8"))
     assert len(named) > 80
     named += [
-        f"search/puct/{path}" for path in re.findall(r" ((?:tree|leaves)/\w+\.py)", section("The walk of a leaf"))
+        f"search/nobi/{path}" for path in re.findall(r" ((?:tree|leaves)/\w+\.py)", section("The walk of a leaf"))
     ]
     assert [path for path in named if not (REPOSITORY / path).exists()] == []
 

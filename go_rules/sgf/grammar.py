@@ -1,13 +1,11 @@
 """The grammar of SGF files (FF[4], https://www.red-bean.com/sgf/): the main line of the first game, and a collection
 taken apart into its games.
 
-The grammar is one of bytes, and texts may be in any encoding. In Shift_JIS, Big5 and GBK the second byte of a character
-may be that of a bracket or of a backslash, and few files say truly which encoding they are in. So brackets are found
-first (`_structure`), by what stands around each, and values are kept as the bytes that they are.
+The grammar is one of bytes, and texts may be in any encoding, which the CA property names, seldom truly. In Shift_JIS,
+Big5 and GBK the second byte of a character may be that of a bracket or of a backslash. So brackets are found first
+(`_structure`), by what stands around each, and values are kept as the bytes that they are.
 
 The size of a text is measured before it is parsed, so that a hostile file is refused early.
-
-The encodings of SGF files, which their CA property names.
 """
 
 from __future__ import annotations

@@ -6,11 +6,8 @@ third liberty. Kos favour the defender. A ladder that is too long counts as caug
 read as not caught. In about one of a thousand positions of random play KataGo's answer depends on the order in which
 its board lists the stones of a chain; there this module follows the definition.
 
-The search plays its moves on a board of its own (ladder_board.py).
-
-The board on which ladders are searched: moves are played and taken back in place.
-
-The board is one array of cells. A journal keeps what was overwritten, so that a move is taken back exactly.
+The search plays its moves on a board of its own, one array of cells. A journal keeps what was overwritten, so that a
+move is taken back exactly.
 """
 
 from __future__ import annotations

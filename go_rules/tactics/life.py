@@ -5,11 +5,9 @@ Sciences 10, 1976). Areas, territories and the living regions that a group tax c
 are those of KataGo's rules (https://lightvector.github.io/KataGo/rules.html), because the networks were trained on such
 scores.
 
-Results are in the work record (LIFE_WORK) as areas: the owner of each point, EMPTY, BLACK or WHITE.
-
-Sets of points as rows of bits: bit x of row y + 1 is the point (x, y). So a whole row is looked at in one step.
-
-Rows 0 and height + 1 stand for the walls, and stay empty.
+Results are in the work record (LIFE_WORK) as areas: the owner of each point, EMPTY, BLACK or WHITE. Sets of points are
+rows of bits: bit x of row y + 1 is the point (x, y), so a whole row is looked at in one step. Rows 0 and height + 1
+stand for the walls, and stay empty.
 """
 
 from __future__ import annotations
@@ -75,7 +73,7 @@ LIFE_WORK = np.dtype(
         ("area", "i1", (N_POINTS,)),  # who owns each point, by final_area or safe_area
         ("owned", "i1", (N_POINTS,)),  # by pass_alive_area, a work field of final_area
         # Work.
-        ("points", "i8", (3, BIT_ROWS)),  # as rows of bits (bit_rows.py): the empty points, black's and white's stones
+        ("points", "i8", (3, BIT_ROWS)),  # as rows of bits: the empty points, black's and white's stones
         ("allowed", "i8", (BIT_ROWS,)),  # as rows of bits, as the fields that follow: points without stones of a colour
         ("inside", "i8", (BIT_ROWS,)),  # those of them that touch no stone of the colour
         ("open", "i8", (BIT_ROWS,)),  # those of them in regions that count for nothing

@@ -1,6 +1,5 @@
-"""Changing parameters in a configuration file while everything else in it stays as the user wrote it.
-
-Texts made from the declarations of parameters: a configuration file to edit, and the document of all of them.
+"""Configuration files written: changing parameters while everything else stays as the user wrote it, a file to begin
+with, and the document of all parameters.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
-"""KataGo's parameters that have one value here: clients may read them and set them to that value, and to no other.
+"""KataGo's configuration files and `-override-config`, lines of `name = value`, as parameters of ours.
 
-At each value KataGo does what Nobi does, so nobody is told that something is set which changes nothing.
-
-KataGo's configuration files and `-override-config`: lines of `name = value`.
-
-KataGo's settings for a GTP engine, from its configuration files and `-override-config`, as parameters of ours.
-
-What KataGo's users tune for a graphics card, such as the number of threads, says nothing about this machine.
+What KataGo's users tune for a graphics card, such as the number of threads, says nothing about this machine. Some of
+KataGo's parameters have one value here: clients may read them and set them to that value, and to no other. At each such
+value KataGo does what Nobi does, so nobody is told that something is set which changes nothing.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Options of the command line, made from the declarations of parameters.
-
-All parameters by name: those of the engine itself, and those of each player.
+"""All parameters by name, those of the engine and those of each player, and options made from their declarations.
 
 Nothing heavy is imported: `nobi gtp` reads this before it may answer.
 """

@@ -1,7 +1,4 @@
-"""A review in words: the notes in the SGF file, the tables on the terminal, and JSON.
-
-What the searches before and after a move say of it.
-"""
+"""What the searches before and after a move say of it, in numbers, and in words for SGF, the terminal and JSON."""
 
 from __future__ import annotations
 

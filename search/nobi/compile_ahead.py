@@ -1,12 +1,9 @@
-"""The program of the second process, which compiles the search's kernels on a machine that has not played yet.
+"""A second process, which compiles the search's kernels on a machine that has not played yet, and its start.
 
-compiler_process.py starts it. Only one thread of a process can compile: while the parent compiles the rules, opens its
-network and calibrates it, this process compiles the search, and each finds the other's kernels in the cache on disk.
-When its network is ready, the parent compiles too, from the other end, until the two meet.
-
-Starts the second process, whose program is compile_ahead.py.
-
-It is started before this process imports the search, so this module imports next to nothing.
+Only one thread of a process can compile: while the parent compiles the rules, opens its network and calibrates it, this
+process compiles the search, and each finds the other's kernels in the cache on disk. When its network is ready, the
+parent compiles too, from the other end, until the two meet. The process is started before the parent imports the
+search.
 """
 
 from __future__ import annotations

@@ -4,11 +4,9 @@ Every worker repeats two calls. `advance` is the only one that touches the tree;
 meanwhile. `evaluate_leaves` runs in parallel with the other workers.
 
     advance:          expand the last leaves and back up -> remember -> stop if decided -> select new leaves -> look up
-    evaluate_leaves:  encode -> evaluate -> digest
+    evaluate_leaves:  encode, each leaf under a symmetry of its own -> evaluate -> digest
 
 Source: Silver et al., "Mastering the game of Go with deep neural networks and tree search", 2016.
-
-The start of the evaluation stage: leaves become network input, each under a symmetry of its own.
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
-"""Playing against an opponent who answers every move with its mirror image, by policy and by value.
+"""Playing against an opponent who answers every move with its mirror image: seeing it, and the search's answer to it.
 
 Mirror play lasts until it fails, so the search has to look at what becomes of it, although no policy says that the
 mirror image is a good move: positions where the mirroring side is to move give that move a share of the policy. Our
 own moves in the centre, where mirror play can fail, get a share too. Where komi makes mirror play win and the
 opponent has the centre, the centre's ownership counts as winning chance, because all depends on it. The idea is
 KataGo's (its parameter antiMirror). This is a search for one game: nothing of it is shared with other searches.
-
-Whether the opponent plays mirror Go: answers every move with its image on the other side of the board.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""The choice of the move after a search: temperature, when to pass, when to resign.
+"""The choice of the move after a search: temperature, when to pass, when to resign, and what people would play.
 
 Lower confidence bounds are already in `MoveInfo.choice` (rank.py).
 
-What people would play, mixed into how much a search would like to play its moves: KataGo's `humanSLChosenMove...`.
-
-The likelihood of a move among people is multiplied by exp((u - best) / lambda), where u is its utility in the search;
-a move that was not tried has the average of those that were. The method is piKL (Jacob and others, "Modeling Strong and
-Human-Like Gameplay with KL-Regularized Search", 2022).
+KataGo's `humanSLChosenMove...` mix into how much a search would like to play its moves how likely people are to play
+them. The likelihood of a move among people is multiplied by exp((u - best) / lambda), where u is its utility in the
+search; a move that was not tried has the average of those that were. The method is piKL (Jacob and others, "Modeling
+Strong and Human-Like Gameplay with KL-Regularized Search", 2022).
 """
 
 from __future__ import annotations

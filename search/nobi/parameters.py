@@ -1,9 +1,8 @@
 """The parameters of the search with a network: default, unit, bounds and meaning of each.
 
 The names in `kata` are those that KataGo's users and clients know. Sources: "Accelerating Self-Play Learning in Go"
-(Wu 2019) with KataGo's later notes on its methods, unless a line says otherwise.
-
-The parameters of a search beside which a human network says what people would play, after KataGo's `humanSL...`.
+(Wu 2019) with KataGo's later notes on its methods, unless a line says otherwise. A second table has those of a search
+beside which a human network says what people would play, after KataGo's `humanSL...`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The player `nobi`: PUCT search with a network, after KataGo.
-
-The player `policy`, which does not search: it draws moves from the network's policy, as people play them.
-"""
+"""The players `nobi`, PUCT search with a network, after KataGo, and `policy`, which draws moves from its policy."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""The report of a search: reads a tree into a `SearchResult`.
-
-One search in progress: its request, what it has done so far, and when it is over.
+"""One search in progress, its request, what it has done so far and when it is over; and its report: a tree read into a
+`SearchResult`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Gumbel AlphaZero: sequential halving at the root, and below it a rule of selection by an improved policy.
+"""Rules of selection, whose constants are set by `functools.partial`, progressive widening, and Gumbel AlphaZero:
+sequential halving at the root, and below it a rule of selection by an improved policy.
 
-Source: Danihelka, Guez, Schrittwieser and Silver, "Policy improvement by planning with Gumbel" (2022).
-
-Rules of selection, whose constants are set by `functools.partial`, and progressive widening.
+Source of the last: Danihelka, Guez, Schrittwieser and Silver, "Policy improvement by planning with Gumbel" (2022).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Tic-tac-toe and connect four: so many stones in a row win, on a board in which they may fall to the ground.
+"""Games for the reference search: tic-tac-toe, connect four, and Go by area on small boards.
 
-Go by area on small boards, for the reference search: an adapter of go_rules' Game. Black is FIRST.
+In the first two so many stones in a row win, on a board in which they may fall to the ground. Go is an adapter of
+go_rules' Game; black is FIRST.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ Every iteration has four steps, which are four functions below:
     back_up     tell every node of the walk
 
 Whatever differs between the members of the family is one of the `Pieces`. docs/mcts.md explains it all.
-Source: Browne et al., "A survey of Monte Carlo tree search methods" (2012), and what formulas.py and gumbel.py name.
+Source: Browne et al., "A survey of Monte Carlo tree search methods" (2012), and what formulas.py names.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from tests.campaigns.kernel_outputs import differences
 from tests.campaigns.x86 import HERE, failures, needed
 
 PARTS = ("products", "genmove")
-GOOD = [f"{HERE}/go_rules/compilation/kernels/x86-64-v4", "products: 0 kernels compiled so far", "OUTPUTS 0"]
+GOOD = [f"{HERE}/nobi_machine/kernels/x86-64-v4", "products: 0 kernels compiled so far", "OUTPUTS 0"]
 GOOD += ["= ", "= E5", "", "= G3", "GENMOVE 0", "ENDED 0"]
 
 

@@ -203,7 +203,7 @@ def commands(parts: Sequence[str]) -> Iterator[str]:
     python = f"/bin/python {HERE}/nobi_machine/launch.py"
     outputs = " ".join(part for part in parts if part in PARTS)
     yield "/bin/busybox grep -m1 'model name' /proc/cpuinfo"
-    yield '/bin/python -c "from go_rules.compilation import jit; print(jit.shipped_kernels)"'
+    yield '/bin/python -c "from nobi_machine import jit; print(jit.shipped_kernels)"'
     if outputs:
         yield f"{python} tests.campaigns.kernel_outputs /tmp/outputs {outputs} --against /expected"
         yield "echo OUTPUTS $?"

@@ -9,7 +9,7 @@ import sys
 import llvmlite.binding
 import pytest
 
-from nobi_machine import jit
+from nobi_machine import tile_registers
 from nobi_machine.shipped import FAMILIES
 
 HAS_TILES = llvmlite.binding.get_host_cpu_features().get("amx-int8", False)
@@ -19,7 +19,7 @@ needs_tiles = pytest.mark.skipif(not HAS_TILES, reason="this processor has no ti
 @needs_tiles
 def test_kernels_are_compiled_without_tiles_that_are_refused() -> None:
     program = (
-        "from go_rules.machine import tile_registers;"
+        "from nobi_machine import tile_registers;"
         "tile_registers.may_use_tiles = lambda: {given};"
         "from nets.native.simd.processor import features; from nets.native.simd.products import HERE;"
         "print('amx-int8' in features(), HERE.has_tiles, 'avx512vnni' in features())"
@@ -36,23 +36,23 @@ def test_kernels_are_compiled_without_tiles_that_are_refused() -> None:
 
 
 def test_a_system_without_them_gives_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jit.sys, "platform", "darwin")
-    assert jit.may_use_tiles.__wrapped__() is False
+    monkeypatch.setattr(tile_registers.sys, "platform", "darwin")
+    assert tile_registers.may_use_tiles.__wrapped__() is False
 
 
 def test_a_process_uses_tiles_only_where_it_may() -> None:
     from nets.native.simd.products import HERE
 
-    assert not HERE.has_tiles or (HAS_TILES and jit.may_use_tiles())
+    assert not HERE.has_tiles or (HAS_TILES and tile_registers.may_use_tiles())
 
 
 @needs_tiles
 def test_who_names_the_processor_is_given_tiles_too() -> None:
     """So kernels for a wheel are, which run while it is made."""
     program = (
-        "from go_rules.compilation import jit\n"
-        "from go_rules.machine import tile_registers\n"
-        "print(jit.may_use_tiles.cache_info().misses)"
+        "from nobi_machine import jit\n"
+        "from nobi_machine import tile_registers\n"
+        "print(tile_registers.may_use_tiles.cache_info().misses)"
     )
     family = next(each for each in FAMILIES if "amx-int8" in each.features)
     target = {"NUMBA_CPU_NAME": family.processor, "NUMBA_CPU_FEATURES": family.switches()}

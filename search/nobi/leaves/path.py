@@ -1,10 +1,8 @@
-"""Playing out the moves of a path in the tree, and the hash of the position that it leads to.
+"""Playing out the moves of a path in the tree: the hash of the position that it leads to, and where repetition ends it.
 
-How repetition ends a phase or the game inside the tree, under rules that let positions come back for ever.
-
-Under simple ko, and in the clean-up phases, a pass in a situation in which the same side has passed before ends the
-phase even if it is not answered, and a position that comes about for the third time without a pass between is no
-result. Game does the same for the moves that were played.
+Under simple ko, and in the clean-up phases, rules let positions come back for ever. There a pass in a situation in
+which the same side has passed before ends the phase even if it is not answered, and a position that comes about for the
+third time without a pass between is no result. Game does the same for the moves that were played.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""What the search kernels share: the CONTEXT of a search, and each worker's SCRATCH and LEAF records.
+"""What the search kernels share: the SETTINGS and the CONTEXT of a search, and each worker's SCRATCH and LEAF records.
 
-All of it lives in records of fixed size, for the largest board: a record is handed to a kernel as one pointer,
-where a tuple of arrays costs as much as playing a move.
-
-The SETTINGS record: what the kernels need of the parameters and of the root, as plain numbers.
+SETTINGS is what the kernels need of the parameters and of the root, as plain numbers. All of it lives in records of
+fixed size, for the largest board: a record is handed to a kernel as one pointer, where a tuple of arrays costs as much
+as playing a move.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ SETTINGS = np.dtype(
         (
             "mirroring",
             "i1",
-        ),  # the colour that plays mirror Go (leaves/mirror.py), 0 if none does or it is not countered
+        ),  # the colour that plays mirror Go (mirror.py), 0 if none does or it is not countered
         ("mirror_wins", "i1"),  # 1: the komi gives that colour the game if everything is mirrored
         ("has_filter", "i1"),  # 1: some moves are excluded for some depth
         # HumanParameters, 0 where nobody is asked.
@@ -100,7 +99,7 @@ CONTEXT = np.dtype(
         ("until", "i2", (3, N_POINTS)),  # [colour, point] excluded within so many moves of the root
         ("bonuses", "f4", (MAX_MOVES,)),  # points added to white's score after each root move, to end games well
         ("seen", "u8", (SEEN_ROOM,)),  # set of the superko keys of the game's positions (superko.py)
-        # Where positions may come back for ever, repetition ends phases and games (leaves/cycles.py).
+        # Where positions may come back for ever, repetition ends phases and games (leaves/path.py).
         ("may_cycle", "i1"),  # 1: the rules let them
         ("passes", "i8"),  # how many passes of the game `passed` holds
         ("passed", "u8", (MAX_PASSES,)),  # cycle keys of the positions in which somebody passed, the last ones
@@ -133,7 +132,7 @@ LEAF = np.dtype(
         ("nodes", "i4", (MAX_DEPTH + 1,)),  # the path from the root, the leaf last
         ("slots", "i4", (MAX_DEPTH,)),  # which edge of each node was taken
         ("keys", "u8", (MAX_DEPTH,)),  # superko keys after each of those moves
-        ("cycle_keys", "u8", (MAX_DEPTH + 1,)),  # cycle keys (leaves/cycles.py) along the path, where needed
+        ("cycle_keys", "u8", (MAX_DEPTH + 1,)),  # cycle keys (leaves/path.py) along the path, where needed
         ("no_result", "i1"),  # 1: its position came about for the third time, which ends the game
         ("banned", "i1", (N_POINTS,)),  # 1 where superko forbids a move
         # The evaluation.

@@ -1,6 +1,6 @@
-"""The memory of a search for one size of board: the tree, the kernels' context and every worker's buffers.
+"""The memory of a search for one size of board: the tree, the kernels' context, and every worker's buffers.
 
-The buffers of one worker: the leaves it has selected, and what the network is shown of them.
+A worker's buffers have the leaves it has selected, and what the network is shown of them.
 """
 
 from __future__ import annotations

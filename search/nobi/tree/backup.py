@@ -1,12 +1,10 @@
-"""The backup stage: after a visit, bring the averages on its path up to date, from the leaf back to the root.
+"""Expansion and backup: an evaluated leaf becomes a node with priors, and the averages on its path are updated.
 
 A node's averages are its own evaluation together with its children, where children that look bad count less than
 their visits and surplus visits of bad moves are ignored. Weighing all children afresh at every visit would cost
 wide nodes dear, so a node does that (`refresh`) only after some visits: one for each REFRESH_EDGES of its edges, or
 for each REFRESH_VISITS of its visits if that is more. Otherwise it replaces the contribution of the one child that
 changed (`replace_contribution`), with the scale it had then.
-
-The expansion stage: an evaluated leaf becomes a node with priors, and its value is backed up along its path.
 """
 
 from __future__ import annotations

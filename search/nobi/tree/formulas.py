@@ -1,11 +1,9 @@
-"""The search's formulas, as pure functions.
+"""The search's formulas, as pure functions, and tables of those that every visit needs and that are slow to compute.
 
-`s` is a SETTINGS record (memory/settings.py). Utilities are white's view, unless the name says `mover`: the view of the
+`s` is a SETTINGS record (memory/context.py). Utilities are white's view, unless the name says `mover`: the view of the
 side to move. Sources: Silver et al. 2017 (PUCT); Wu 2019 and KataGo's notes on its methods (score utility, first play
 urgency, variance-scaled exploration, weights); lc0 (exploration growing with the logarithm of visits). The constants
 that are no parameters are KataGo's.
-
-Tables of functions that every visit needs and that are slow to compute.
 """
 
 from __future__ import annotations
@@ -107,7 +105,7 @@ def with_virtual_losses(s, mover_utility, weight, losses):
 
 @kernel
 def expected_score_value(table, mean, stdev):
-    """Interpolate E[(2/pi) atan(x)] for x ~ N(mean, stdev) between the entries of the score table (tables.py)."""
+    """Interpolate E[(2/pi) atan(x)] for x ~ N(mean, stdev) between the entries of the score table."""
     row = min(abs(mean) / SCORE_STEP, SCORE_MEANS - 1.001)
     column = min(stdev / SCORE_STEP, SCORE_STDEVS - 1.001)
     i = int(row)

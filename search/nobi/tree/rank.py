@@ -1,6 +1,6 @@
 """The ranking of a searched node's moves, for the choice of the move, analysis and principal variations.
 
-The ownership of every point, averaged over the evaluations of a tree.
+Also the ownership of every point, averaged over the evaluations of a tree.
 """
 
 from __future__ import annotations

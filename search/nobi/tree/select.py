@@ -1,10 +1,8 @@
-"""The selection stage: walk down the tree to leaves worth evaluating, by PUCT.
+"""The selection stage: walk down the tree to leaves worth evaluating, choosing at each node by PUCT.
 
 The walk needs no board. Only when it arrives at a move never tried are the moves of its path played out, to see
 which position that is: a finished game is scored and counted at once, a position known from another move order is
 shared, anything else is left to the caller to be evaluated.
-
-The choice of the move to visit next at one node, by PUCT.
 """
 
 from __future__ import annotations

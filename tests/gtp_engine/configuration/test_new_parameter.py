@@ -16,7 +16,7 @@ ADDED = """    boldness: float = parameter(
 PROBE = f"""
 import sys, types
 from pathlib import Path
-import search.puct
+import search.nobi
 
 path = Path("search/nobi/parameters.py")
 lines = path.read_text(encoding="utf-8")
