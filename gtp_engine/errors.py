@@ -24,6 +24,10 @@ class UserError(Exception):
     """Something that the user can mend. The text is one line."""
 
 
+class Refused(UserError):
+    """A session cannot do what was asked, and has changed nothing."""
+
+
 def explain(error: BaseException, hint: str = " (NOBI_DEBUG=1 shows where)") -> str:
     """Say in one line for the user what `error` means. Control characters in it are written out.
 

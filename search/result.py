@@ -65,7 +65,8 @@ class Winrates:
 
 RESIGN = -2
 """The "point" that a player returns to give up the game."""
-
+LOWEST_UTILITY = -10.0
+"""What reports show for the utility bound of a move about which nothing is known."""
 
 CONFIDENCE = 1.96
 """Standard errors to either side of a mean within which it lies with a probability of 95 %."""

@@ -55,9 +55,9 @@ ONLY_IN = {
 LIGHT = (
     "gtp_engine.cli",
     "gtp_engine.command_line",
-    "gtp_engine.tools.gtp",
+    "gtp_engine.gtp.command",
     "gtp_engine.configuration.sources",
-    "gtp_engine.dialogue.loop",
+    "gtp_engine.gtp.loop",
     "gtp_engine.players",
 )
 """What `nobi gtp` imports before it can answer `name`."""

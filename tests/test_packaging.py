@@ -22,7 +22,7 @@ from packaging.version import Version
 
 from gtp_engine import command_line
 from gtp_engine.configuration.edit import document
-from gtp_engine.tools.gtp import gtp
+from gtp_engine.gtp.command import gtp
 from gtp_engine.version import VERSION
 from nobi_machine.launch import PACKAGES
 from tests.campaigns.versions import extra, lower_bounds, pythons, requirements, setup_file

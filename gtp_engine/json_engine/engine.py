@@ -9,6 +9,8 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,26 +18,60 @@ import numpy as np
 from go_rules.game import Game
 from gtp_engine.errors import explain
 from gtp_engine.json_engine import replies
-from gtp_engine.json_engine.actions import Actions
-from gtp_engine.json_engine.fields import FieldError
-from gtp_engine.json_engine.hashes import position_hashes
-from gtp_engine.json_engine.models import Models
 from gtp_engine.json_engine.options import Options
-from gtp_engine.json_engine.query import read_query
-from gtp_engine.json_engine.records import Replayer
+from gtp_engine.json_engine.query import FieldError, read_integers, read_query
+from gtp_engine.json_engine.records import Replayer, position_hashes
 from gtp_engine.json_engine.schedule import Position, Schedule
-from nets.human_network import HumanEvaluation
+from gtp_engine.model_list import described
+from gtp_engine.version import GTP_VERSION, VERSION
+from nets.evaluator import Evaluator
+from nets.human_network import HumanEvaluation, HumanNetwork
 from nets.human_profile import HumanProfile
 from nobi_machine.streams import note
-from nobi_machine.text import RepeatedName, parse_json, shown
+from nobi_machine.text import RepeatedName, parse_json, printable_path, shown
 from search.nobi.move_choice import with_peoples_choice
 from search.nobi.parameters import SearchParameters
 from search.nobi.player import PuctPlayer
 from search.request import Limits, ReportRequest, SearchRequest, allows_a_move
 from search.result import SearchResult
 
+
+@dataclass(frozen=True)
+class Models:
+    """The opened networks, with where they come from."""
+
+    evaluator: Evaluator
+    path: Path
+    batch: int
+    """Positions that a thread has evaluated at a time, at most."""
+    human: HumanNetwork | None = None
+    human_path: Path | None = None
+
+    def reason_against(self, profile: HumanProfile) -> str:
+        """Say why a query cannot ask for this profile; empty if it can."""
+        own = self.evaluator.attributes.profile
+        if self.human is not None or own == profile:
+            return ""
+        if own is not None:
+            return f"humanSLProfile can only be {own.name} here; give the network with -human-model to choose by query"
+        return (
+            "WARNING: humanSLProfile is specified as config param but model(s) don't use it: "
+            f"{printable_path(self.path)}\n"
+        )
+
+    def described(self) -> list[dict[str, Any]]:
+        """Describe the networks as `query_models` lists them, the human network last."""
+        models = [described(self.evaluator, self.path, self.batch)]
+        if self.human is not None and self.human_path is not None:
+            models.append(described(self.human.evaluator, self.human_path, self.batch))
+        return models
+
+
 Send = Callable[[dict[str, Any]], None]
 
+UNKNOWN = "'action' field must be 'query_version' or 'query_models' or 'clear_cache' or 'terminate' or 'terminate_all'"
+TURNS = "If provided, must be an array of integers indicating turns to terminate"
+NO_TERMINATE_ID = 'Requests for a terminate action must have a string "terminateId" field'
 NO_OBJECT = "Request line was valid json but was not an object, ignoring: "
 NO_JSON = "could not parse input line as json request: "
 LEAST_MEGABYTES = 4
@@ -80,7 +116,6 @@ class JsonEngine:
             threading.Thread(target=self._work, args=(slot,), name=f"position-{slot}", daemon=True)
             for slot in range(slots)
         ]
-        self._actions = Actions(models, self.terminate, self._clear, send)
         self._prepare(0)
 
     # --- Reading ----------------------------------------------------------------------------------------------
@@ -109,7 +144,7 @@ class JsonEngine:
         elif not isinstance(query.get("id"), str):
             self._send({"error": NO_ID})
         elif isinstance(query.get("action"), str):
-            self._actions.carry_out(query)
+            self._act(query, query["action"])
         else:
             self._accept(query, len(line))
 
@@ -126,6 +161,30 @@ class JsonEngine:
     def is_done(self) -> bool:
         """Return whether after `close` the last reply was sent."""
         return not any(thread.is_alive() for thread in self._threads)
+
+    def _act(self, query: dict[str, Any], action: str) -> None:
+        """Carry out the action of a query that has one. The answer repeats the whole query."""
+        answer: dict[str, Any] = {}
+        try:
+            if action == "query_version":
+                answer = {"version": GTP_VERSION, "git_hash": f"Nobi {VERSION}"}
+            elif action == "query_models":
+                answer = {"models": self._models.described()}
+            elif action == "clear_cache":
+                self._cleared += 1
+            elif action in ("terminate", "terminate_all"):
+                id = query.get("terminateId") if action == "terminate" else None
+                if action == "terminate" and not isinstance(id, str):
+                    raise FieldError("terminateId", NO_TERMINATE_ID)
+                turns = frozenset(read_integers(query, "turnNumbers", TURNS)) if "turnNumbers" in query else None
+                self.terminate(id, turns)
+            else:
+                self._send({"error": UNKNOWN})
+                return
+        except FieldError as error:
+            self._send({"id": query["id"], "field": error.field, "error": error.text})
+            return
+        self._send({**query, **answer})
 
     def _accept(self, fields: dict[str, Any], size: int) -> None:
         id = fields["id"]
@@ -146,10 +205,6 @@ class JsonEngine:
         """Report an error that is no fault of a query's, and return the reply that says so."""
         self._on_failure(error)
         return {"id": id, "error": explain(error)}
-
-    def _clear(self) -> None:
-        """Have every search forget what it has evaluated, before it begins anew."""
-        self._cleared += 1
 
     # --- Searching --------------------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """The referee's clocks: time controls as text and as GTP commands, and by how much a move was late.
 
-What a time control is and how a clock runs is in gtp_engine/thinking/clock.py, which the engine uses, too. All seconds
+What a time control is and how a clock runs is in gtp_engine/session/clock.py, which the engine uses, too. All seconds
 of a move are charged here. But the way to an engine and back takes time that is not the engine's, so a clock may go
 below zero, and a move is late only if it leaves the clock more than the lag below it. A clock below zero goes on:
 
@@ -16,8 +16,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from gtp_engine.thinking.clock import System, TimeControl, after_move, enter_overtime, full_time
-from gtp_engine.thinking.time_management import most_seconds
+from gtp_engine.session.clock import System, TimeControl, after_move, enter_overtime, full_time
+from gtp_engine.session.time_management import most_seconds
 from nobi_machine.text import parse_number, shown
 
 FORMS = (

@@ -26,7 +26,7 @@ from gtp_engine.match.record import MatchTerms
 from gtp_engine.match.referee import Conduct
 from gtp_engine.match.statistics import Sprt
 from gtp_engine.match.verdict import scores_on_board
-from gtp_engine.thinking.clock import TimeControl
+from gtp_engine.session.clock import TimeControl
 from nobi_machine.text import parse_number, printable, shown
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -16,7 +16,7 @@ from gtp_engine.errors import UserError
 from gtp_engine.match.client import EngineError, EngineTimeout, GtpClient, GtpFailure
 from gtp_engine.match.clock import announcements
 from gtp_engine.match.pipes import ErrorLog
-from gtp_engine.thinking.clock import System, TimeControl
+from gtp_engine.session.clock import System, TimeControl
 from nobi_machine.launch import python_command
 from nobi_machine.text import parse_number, printable, split_command
 

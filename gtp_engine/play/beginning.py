@@ -15,9 +15,8 @@ from go_rules.points import BLACK, COLOUR_NAMES, WHITE
 from go_rules.rule_names import rules_to_sgf
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.errors import UserError
-from gtp_engine.play.keeping import DRAW, NO_RESULT, PERSON, UNDECIDED, game_record
-from gtp_engine.play.words import handicap_text
-from gtp_engine.tools.records import Record, conditions, read_record
+from gtp_engine.play.words import DRAW, NO_RESULT, PERSON, UNDECIDED, game_record, handicap_text
+from gtp_engine.session.records import Record, conditions, read_record
 from nobi_machine.terminal import amount
 from nobi_machine.text import printable_path
 

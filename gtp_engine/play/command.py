@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,6 @@ from nobi_machine.text import printable_path
 
 if TYPE_CHECKING:
     from gtp_engine.configuration.configuration import Configuration
-    from gtp_engine.dialogue.engine import Engine
     from gtp_engine.play.beginning import Beginning
 
 COLOURS = ("black", "white")
@@ -61,8 +59,8 @@ def play(
         if source is not None and value is not None:
             raise UserError(f"--{name} is for a game that begins with its first move, not by --from")
     from gtp_engine.play.beginning import Wanted, begin, go_on
-    from gtp_engine.play.keeping import followed, is_writable
     from gtp_engine.players import check
+    from gtp_engine.session.records import followed, is_writable
 
     configuration = check(configuration)
     tell(configuration)
@@ -83,42 +81,24 @@ def _converse(configuration: Configuration, beginning: Beginning, record: Path |
     """Make the engine and play. Raises UserError, EvaluatorError, OSError."""
     from rich.console import Console
 
-    from gtp_engine.dialogue.engine import Engine
     from gtp_engine.networks import advice
     from gtp_engine.play.beginning import usual_colour
     from gtp_engine.play.conversation import Conversation
-    from gtp_engine.play.keeping import GameFiles, game_record
-    from gtp_engine.players import compile_beside, make_player
+    from gtp_engine.play.words import game_record
+    from gtp_engine.session.records import GameFiles
+    from gtp_engine.session.session import Session
 
-    width, height = beginning.board
-    engine = Engine(
-        dataclasses.replace(configuration.engine, size=f"{width}x{height}"),
-        lambda: make_player(configuration),
-        lambda: compile_beside(configuration),
-    )
-    _load(engine)
+    session = Session.of(configuration, *beginning.board)
+    session.load()
     game = beginning.make()
-    engine.replace_game(game, beginning.komi)
+    session.replace_game(game, beginning.komi)
     person = usual_colour(game) if beginning.person is None else beginning.person
     files = GameFiles(record, beginning.content)
     files.keep(game_record(game, person, beginning.result, beginning.komi))
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
-    if engine.player.evaluator is not None and (hint := advice(configuration)):
+    if session.player.evaluator is not None and (hint := advice(configuration)):
         console.print(hint)
     try:
-        Conversation(engine, person, console, files, beginning.result).run()
+        Conversation(session, person, console, files, beginning.result).run()
     finally:
-        engine.close()
-
-
-def _load(engine: Engine) -> None:
-    """Load the rules and the player. Raises what prevented it."""
-    from gtp_engine.dialogue.protocol import GtpFatalError
-
-    failures: list[BaseException] = []
-    engine.loader.on_failure = failures.append
-    engine.loader.begin()
-    try:
-        engine.loader.await_player()
-    except GtpFatalError:
-        raise failures[0] from None
+        session.close()

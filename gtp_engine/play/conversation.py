@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -9,19 +11,15 @@ from typing import TYPE_CHECKING
 from go_rules.agreement import may_have_dead
 from go_rules.game import Game
 from go_rules.points import COLOUR_LETTERS, WHITE, opponent, to_vertex
-from gtp_engine.commands.play import take_back
-from gtp_engine.commands.scoring import final_score
-from gtp_engine.dialogue.call import Call
-from gtp_engine.dialogue.engine import Engine
-from gtp_engine.dialogue.protocol import Command
 from gtp_engine.errors import UserError, explain
 from gtp_engine.play import words
-from gtp_engine.play.board import board_text
-from gtp_engine.play.keeping import NO_RESULT, RESIGNED, UNDECIDED, GameFiles, game_record
-from gtp_engine.play.stopping import stopped_by_interrupt
-from gtp_engine.thinking.decide import decide, play_decision, pv_text
-from gtp_engine.thinking.estimate import estimate, is_finished, short_search
+from gtp_engine.play.words import NO_RESULT, RESIGNED, UNDECIDED, board_text, game_record
+from gtp_engine.session.estimate import is_finished
+from gtp_engine.session.records import GameFiles
+from gtp_engine.session.session import Session
+from gtp_engine.session.thinking import move_text, pv_text
 from nobi_machine.cache import expand_home
+from nobi_machine.interruption import interruptible
 from nobi_machine.terminal import amount, answers
 from nobi_machine.text import printable_path
 from search.result import RESIGN
@@ -38,15 +36,25 @@ SPINNER = "line"
 OVER = "the game is over; undo takes the last move back"
 
 
+@contextmanager
+def set_by_interrupt() -> Iterator[threading.Event]:
+    """Give the body an event that SIGINT sets. A second SIGINT, a second later, ends the program, and so does SIGTERM
+    at once."""
+    terminate = signal.getsignal(signal.SIGTERM)
+    with interruptible() as stop:
+        signal.signal(signal.SIGTERM, terminate)
+        yield stop
+
+
 class Conversation:
     """A game between a person and the engine, who play in turns. The person's lines come from stdin."""
 
     result: str
     """As in SGF: `B+3.5`, `W+R`, `0`, `Void`; UNDECIDED while the game goes on."""
 
-    def __init__(self, engine: Engine, person: int, console: Console, files: GameFiles, result: str) -> None:
+    def __init__(self, session: Session, person: int, console: Console, files: GameFiles, result: str) -> None:
         """`person` is the colour of the person, `result` that of a game that was over before."""
-        self._engine = engine
+        self._session = session
         self._person = person
         self._console = console
         self._files = files
@@ -65,7 +73,7 @@ class Conversation:
 
     @property
     def _game(self) -> Game:
-        return self._engine.game
+        return self._session.game
 
     def run(self) -> None:
         """Play until the person leaves or the input ends. Raises EvaluatorError."""
@@ -79,9 +87,9 @@ class Conversation:
 
     def _open(self) -> None:
         kept = self._files.kept
-        self._say(words.terms_text(self._game, self._engine.komi, self._person))
+        self._say(words.terms_text(self._game, self._session.komi, self._person))
         place = "not kept in a file" if kept is None else f"kept in {printable_path(kept)}"
-        self._say(f"{words.opponent_text(self._engine)}; the game is {place}")
+        self._say(f"{words.opponent_text(self._session)}; the game is {place}")
         if self.result != UNDECIDED:
             self._show_end()
         elif is_finished(self._game):
@@ -127,12 +135,7 @@ class Conversation:
 
     def _play(self, line: str) -> None:
         self._require_undecided()
-        game = self._game
-        point = words.point_of(line, game, self._person)
-        reason = game.violation(self._person, point)
-        if reason is not None:
-            raise UserError(f"{to_vertex(point, game.height)} is not allowed: {reason}")
-        game.play(self._person, point)
+        self._session.play(self._person, words.point_of(line, self._game, self._person))
         self._moved()
 
     def _undo(self, rest: str) -> None:
@@ -145,7 +148,7 @@ class Conversation:
             played = f"you have played {amount(len(own), 'move')}, not {number}"
             raise UserError(played if own else "there is no move of yours to take back")
         if number:
-            take_back(game, len(game.moves) - own[-number])
+            self._session.undo(len(game.moves) - own[-number])
         self.result = UNDECIDED
         self._keep()
         if was_over:
@@ -155,8 +158,8 @@ class Conversation:
     def _hint(self) -> None:
         self._require_undecided()
         game = self._game
-        with self._thinking("kata-search_analyze") as call:
-            found = short_search(self._engine, call, game, self._person)
+        with self._thinking() as stop:
+            found = self._session.glance(stop, colour=self._person)
         for move in [move for move in found.moves if move.visits][:HINTS] or found.moves[:1]:
             line = pv_text(move.pv, game.height, LONGEST_LINE_OF_PLAY)
             lead = f"{abs(move.lead):.1f} points {'ahead' if move.lead >= 0 else 'behind'}"
@@ -166,8 +169,8 @@ class Conversation:
         if self.result != UNDECIDED:
             self._show_end()
             return
-        with self._thinking("estimate_score") as call:
-            found = estimate(self._engine, call)
+        with self._thinking() as stop:
+            found = self._session.estimate(stop)
         dead = found.dead if may_have_dead(self._game.rules) else frozenset[int]()
         self._console.print(board_text(self._game, dead))
         self._say(words.lead_text(found.white_lead) + (", small letters are dead" if dead else ""))
@@ -203,10 +206,10 @@ class Conversation:
 
     def _reply(self) -> None:
         colour = self._game.to_play
-        with self._thinking("genmove") as call:
-            decision = decide(self._engine, call, colour)
-            move = play_decision(self._engine, call, decision)
-        self._say(f"Nobi ({words.side_text(colour)}): {move}")
+        with self._thinking() as stop:
+            decision = self._session.think(colour, stop)
+            self._session.play_decision(decision, stop)
+        self._say(f"Nobi ({words.side_text(colour)}): {move_text(decision.point, self._game.height)}")
         if decision.point == RESIGN:
             self._lose(colour)
             return
@@ -215,10 +218,10 @@ class Conversation:
             self._show_board()
 
     @contextmanager
-    def _thinking(self, name: str) -> Iterator[Call]:
-        """Show that Nobi thinks, and give a call that a Ctrl-C stops."""
-        with stopped_by_interrupt(name) as call, self._console.status("thinking (Ctrl-C to stop)", spinner=SPINNER):
-            yield call
+    def _thinking(self) -> Iterator[threading.Event]:
+        """Show that Nobi thinks, and give an event that a Ctrl-C sets."""
+        with set_by_interrupt() as stop, self._console.status("thinking (Ctrl-C to stop)", spinner=SPINNER):
+            yield stop
 
     # --- Both -------------------------------------------------------------------------------------------------
 
@@ -239,10 +242,10 @@ class Conversation:
         if self._game.is_no_result:
             return NO_RESULT, frozenset()
         # Cut short, it would be a guess. So it takes its few seconds whatever is pressed.
-        with stopped_by_interrupt("final_score"), self._console.status("counting", spinner=SPINNER):
-            call = Call(Command(None, "final_score"))
-            dead = estimate(self._engine, call).dead if may_have_dead(self._game.rules) else frozenset[int]()
-            return final_score(self._engine, call), dead
+        with set_by_interrupt(), self._console.status("counting", spinner=SPINNER):
+            never = threading.Event()
+            dead = self._session.estimate(never).dead if may_have_dead(self._game.rules) else frozenset[int]()
+            return self._session.score(never), dead
 
     def _show_end(self) -> None:
         """Show how the game has ended."""
@@ -272,7 +275,7 @@ class Conversation:
             self._say(f"not kept: {explain(error)}; the next move tries again, and save FILE.sgf keeps it elsewhere")
 
     def _record(self) -> str:
-        return game_record(self._game, self._person, self.result, self._engine.komi)
+        return game_record(self._game, self._person, self.result, self._session.komi)
 
     def _say(self, text: str) -> None:
         self._console.print(text)

@@ -1,21 +1,44 @@
-"""What a person types, and how a game is told in words."""
+"""What a person types, how a game is told in words, and how it is drawn and recorded."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from go_rules.game import Game
-from go_rules.points import BLACK, COLOUR_LETTERS, COLOUR_NAMES, WHITE, VertexError, from_vertex
+from go_rules.handicap import fixed_handicap, max_fixed_handicap
+from go_rules.points import (
+    BLACK,
+    COLOUR_LETTERS,
+    COLOUR_NAMES,
+    COLUMNS,
+    EMPTY,
+    PASS,
+    WHITE,
+    VertexError,
+    from_vertex,
+    opponent,
+    point_at,
+)
 from go_rules.rule_names import rules_to_sgf
+from go_rules.sgf.writer import to_sgf
 from gtp_engine.errors import UserError
-from gtp_engine.play.board import LETTERS
-from gtp_engine.play.keeping import DRAW, NO_RESULT, RESIGNED
 from nobi_machine.terminal import amount
 from nobi_machine.text import parse_integer, printable
 
 if TYPE_CHECKING:
-    from gtp_engine.dialogue.engine import Engine
+    from rich.text import Text
+
+    from gtp_engine.session.session import Session
+
+PERSON = "Person"
+"""The person's name in game records."""
+UNDECIDED = ""
+"""The result of a game that goes on."""
+RESIGNED = "+R"
+"""What follows the winner's letter."""
+DRAW, NO_RESULT = "0", "Void"
 
 HELP = """\
 D4, pass         play
@@ -93,9 +116,9 @@ def terms_text(game: Game, komi: float, person: int) -> str:
     return f"{game.width}x{game.height}, {rules} rules, komi {komi:g}, {handicap}; you are {side_text(person)}"
 
 
-def opponent_text(engine: Engine) -> str:
+def opponent_text(session: Session) -> str:
     """Write who plays against the person, and what limits the thinking."""
-    network, settings = engine.player.evaluator, engine.settings
+    network, settings = session.player.evaluator, session.settings
     visits, seconds = settings.search_limits()
     limits = [
         f"{limit:g} {unit}"
@@ -103,7 +126,7 @@ def opponent_text(engine: Engine) -> str:
         if limit is not None
     ]
     with_what = "without a network" if network is None else f"with the network {printable(network.attributes.name)}"
-    return f"Nobi is the player {engine.player.name} {with_what}, at most {' and '.join(limits)} a move"
+    return f"Nobi is the player {session.player.name} {with_what}, at most {' and '.join(limits)} a move"
 
 
 def result_text(result: str, person: int) -> str:
@@ -123,3 +146,47 @@ def lead_text(white_lead: float) -> str:
     if points == "0.0":
         return "nobody is ahead"
     return f"{COLOUR_NAMES[WHITE if white_lead > 0 else BLACK]} is {points} points ahead"
+
+
+LETTERS = {BLACK: "X", WHITE: "O"}
+STYLES = {BLACK: "bold cyan", WHITE: "bold magenta"}
+"""Of stones, where a terminal shows styles."""
+
+
+def board_text(game: Game, dead: Collection[int] = ()) -> Text:
+    """Draw the present position with the names of columns and rows. Stones at the points of `dead` are small letters,
+    and the points that fixed handicap stones would be on are drawn as `+`."""
+    from rich.text import Text
+
+    last = game.moves[-1].point if game.moves else PASS
+    marked = set(_marked_points(game.width, game.height))
+    columns = Text("   " + "".join(f" {COLUMNS[x]}" for x in range(game.width)))
+    lines = [columns]
+    for y in range(game.height):
+        row = game.height - y
+        line, bracket = Text(f"{row:2d} "), " "
+        for x in range(game.width):
+            point = point_at(x, y)
+            colour = int(game.position["board"][point])
+            line.append("(" if point == last else bracket)
+            if colour == EMPTY:
+                line.append("+" if point in marked else ".")
+            else:
+                letter = LETTERS[colour]
+                line.append(letter.lower() if point in dead else letter, STYLES[colour])
+            bracket = ")" if point == last else " "
+        line.append(f"{bracket} {row}")
+        lines.append(line)
+    return Text("\n").join([*lines, columns])
+
+
+def _marked_points(width: int, height: int) -> list[int]:
+    """The points of the largest fixed handicap."""
+    most = max_fixed_handicap(width, height)
+    return fixed_handicap(most, width, height) if most else []
+
+
+def game_record(game: Game, person: int, result: str, komi: float) -> str:
+    """Write a game of a person, whose colour is `person`, as SGF text."""
+    names = {person: PERSON, opponent(person): "Nobi"}
+    return to_sgf(game, black=names[BLACK], white=names[WHITE], result=result, komi=komi)

@@ -14,14 +14,14 @@ from gtp_engine.configuration.parameters import Count, Number, config_options, p
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
 from gtp_engine.players import check_files
-from gtp_engine.tools.records import ABSENT, DEFAULT_VISITS, Record, read_record
+from gtp_engine.session.records import ABSENT, DEFAULT_VISITS, Record, read_record
 from nobi_machine.interruption import EXIT_INTERRUPTED
 from nobi_machine.streams import print_json
 from nobi_machine.text import printable_path
 
 if TYPE_CHECKING:
     from gtp_engine.review.judged import JudgedMove, Review
-    from search.player import Player
+    from gtp_engine.session.session import Session
 
 DEFAULT_LEAST = 4.0
 
@@ -61,8 +61,8 @@ def review(
     _require_writable(target)
     from go_rules.points import BLACK, WHITE
     from go_rules.rule_names import rules_to_sgf
-    from gtp_engine.players import make_player
     from gtp_engine.review.judged import TITLE, Review
+    from gtp_engine.session.session import Session
     from nets.evaluator import EvaluatorError
     from nobi_machine.interruption import interruptible
 
@@ -74,23 +74,23 @@ def review(
     if TITLE in loaded.comments.get(0, ""):
         raise record.error("it is a review already; review the game that it was made of")
     end = record.to_game(numbers.stop)  # so that an illegal move is found before the work begins
-    player = make_player(configuration)
-    visits = configuration.engine.visits or DEFAULT_VISITS
-    player.warm_up(loaded.width, loaded.height)
+    session = Session.of(configuration, loaded.width, loaded.height)
+    session.load()
+    visits, evaluator = configuration.engine.visits or DEFAULT_VISITS, session.player.evaluator
     moves: list[JudgedMove] = []
     failure: EvaluatorError | None = None
     with interruptible() as stop:
         try:
-            _judge(player, record, numbers, visits, stop, moves)
+            _judge(session, record, numbers, visits, stop, moves)
         except EvaluatorError as error:  # what was judged before it is not lost
             failure = error
-        player.close()
+        session.close()
         if moves:
             made = Review(
                 moves=moves,
                 size=(loaded.width, loaded.height),
                 names={BLACK: loaded.black, WHITE: loaded.white},
-                net="no network" if player.evaluator is None else player.evaluator.attributes.name,
+                net="no network" if evaluator is None else evaluator.attributes.name,
                 visits=visits,
                 rules=rules_to_sgf(end.rules),
                 komi=end.komi,
@@ -117,14 +117,14 @@ def _require_writable(target: Path) -> None:
 
 
 def _judge(
-    player: Player, record: Record, numbers: range, visits: int, stop: threading.Event, moves: list[JudgedMove]
+    session: Session, record: Record, numbers: range, visits: int, stop: threading.Event, moves: list[JudgedMove]
 ) -> None:
     """Search the positions before and after the moves of these numbers, and add each move as soon as it is judged.
     Raises EvaluatorError."""
     from go_rules.game import Move
     from gtp_engine.review.judged import JudgedMove, Opinion
     from nobi_machine.terminal import progress_bar
-    from search.request import Limits, SearchRequest
+    from search.request import Limits
 
     number, played, before = 0, None, None
     with progress_bar("review", len(numbers), 0) as advance:
@@ -132,7 +132,7 @@ def _judge(
             is_move = isinstance(step, Move)
             if played is not None or (is_move and number + 1 in numbers):
                 colour = step.colour if isinstance(step, Move) else game.to_play
-                result = player.search(SearchRequest(game, colour, Limits(visits=visits), analysis=True, stop=stop))
+                result = session.analyse(Limits(visits=visits), stop, colour=colour, game=game)
                 if stop.is_set():
                     return
                 opinion = Opinion.of(result)

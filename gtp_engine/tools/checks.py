@@ -185,7 +185,7 @@ def _command(_: Installation) -> str:
 
 def _kernels(_: Installation) -> str:
     started = time.perf_counter()
-    from gtp_engine.dialogue.loading import warm_up_rules
+    from gtp_engine.session.loading import warm_up_rules
     from nobi_machine import jit
     from nobi_machine.shipped import SHIPPED, SUFFIX
 

@@ -12,7 +12,7 @@ from gtp_engine.configuration.parameters import Count, config_options, parameter
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
 from gtp_engine.players import check_files
-from gtp_engine.tools.records import ABSENT, DEFAULT_VISITS, conditions, read_record
+from gtp_engine.session.records import ABSENT, DEFAULT_VISITS, conditions, read_record
 
 
 @click.command()

@@ -19,7 +19,7 @@ from typing import Any
 
 from go_rules.game import Game
 from go_rules.rule_names import preset
-from gtp_engine.analysis.raw_network import raw_text
+from gtp_engine.gtp.commands.analysis import raw_text
 from nets.human_profile import parse_profile
 from nets.open import open_network
 from tests.campaigns.katago import raw_evaluations

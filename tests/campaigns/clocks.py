@@ -28,7 +28,7 @@ from go_rules.game import Game
 from go_rules.points import BLACK, COLOUR_NAMES, PASS, WHITE, from_vertex, opponent, to_vertex
 from go_rules.rule_names import preset
 from gtp_engine.match.clock import SideClock, announcements, parse_control
-from gtp_engine.thinking.clock import System, TimeControl
+from gtp_engine.session.clock import System, TimeControl
 
 CONTROLS = (
     "byoyomi:0:1:1",

@@ -35,9 +35,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gtp_engine.commands import GROUP_OF
 from gtp_engine.configuration.settings import EngineSettings
-from gtp_engine.dialogue.protocol import parse_line
+from gtp_engine.gtp.commands import GROUP_OF
+from gtp_engine.gtp.protocol import parse_line
 from search.request import Limits, SearchRequest
 from search.result import SearchResult
 from tests.conftest import REPOSITORY
@@ -133,7 +133,7 @@ def send_in_process(job: Job, grammar: Grammar, counts: Counter[tuple[str, str]]
     number = 0
     try:
         for number in range(1, job.lines + 1):
-            grammar.width, grammar.height = dialogue.engine.game.width, dialogue.engine.game.height
+            grammar.width, grammar.height = dialogue.session.game.width, dialogue.session.game.height
             line = grammar.line()
             command = parse_line(line)
             if command is not None and command.name == "quit":
@@ -143,12 +143,12 @@ def send_in_process(job: Job, grammar: Grammar, counts: Counter[tuple[str, str]]
                 counts[shown_command(command.name), outcome(reply)] += 1
             if number % CHECK_EVERY == 0:
                 check_consistency(dialogue)
-        dialogue.engine.stop_pondering()
+        dialogue.session.stop_pondering()
         check_it_still_plays(dialogue)
     except Exception as error:
         return number, f"{type(error).__name__}: {error}"
     finally:
-        dialogue.engine.close()
+        dialogue.session.close()
     return number, ""
 
 

@@ -22,8 +22,8 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
-from gtp_engine.json_engine.outbox import encoded
 from gtp_engine.json_engine.query import KNOWN
+from gtp_engine.json_engine.server import encoded
 from nobi_machine.text import parse_json
 from tests.gtp_engine.json_engine.spoken import Spoken
 

@@ -21,8 +21,7 @@ from typing import Any, NamedTuple
 from go_rules.points import COLOUR_LETTERS, to_vertex
 from gtp_engine.benchmark.trials import position
 from gtp_engine.configuration.sources import load
-from gtp_engine.json_engine.engine import JsonEngine
-from gtp_engine.json_engine.models import Models
+from gtp_engine.json_engine.engine import JsonEngine, Models
 from gtp_engine.json_engine.options import Options
 from gtp_engine.networks import open_evaluator, suited_to
 from nets.recording import RecordingEvaluator

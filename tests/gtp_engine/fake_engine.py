@@ -18,8 +18,8 @@ import time
 from typing import Any
 
 from gtp_engine.configuration.settings import EngineSettings
-from gtp_engine.dialogue.loop import run_gtp
 from gtp_engine.errors import UserError
+from gtp_engine.gtp.loop import run_gtp
 
 
 def main() -> int:

@@ -11,12 +11,12 @@ import numpy as np
 from go_rules.game import Game
 from go_rules.points import BLACK, EMPTY, PASS, WHITE, board_points, from_vertex
 from go_rules.scoring import final_owners
-from gtp_engine.commands import carry_out
 from gtp_engine.configuration.settings import EngineSettings
-from gtp_engine.dialogue.call import Call
-from gtp_engine.dialogue.engine import Engine
-from gtp_engine.dialogue.protocol import parse_line
-from gtp_engine.thinking.lateness import Pulse
+from gtp_engine.gtp.call import Call, Controller
+from gtp_engine.gtp.commands import carry_out
+from gtp_engine.gtp.protocol import parse_line
+from gtp_engine.session.lateness import Pulse
+from gtp_engine.session.session import Session
 from nets.evaluator import Evaluator
 from search.nobi.parameters import SearchParameters
 from search.request import SearchRequest
@@ -156,9 +156,10 @@ class Dialogue:
 
     def __init__(self, player: FakePlayer | None = None, settings: EngineSettings | None = None) -> None:
         self.player = player or FakePlayer()
-        self.engine = Engine(settings or EngineSettings(size="9"), lambda: self.player)
-        self.pulse = self.engine.pulse = StillPulse(self.engine.lateness)
-        self.engine.loader.begin()
+        self.session = Session(settings or EngineSettings(size="9"), lambda: self.player)
+        self.pulse = self.session.pulse = StillPulse(self.session.lateness)
+        self.session.loader.begin()
+        self.controller = Controller()
         self.ended = False
 
     def send(self, line: str) -> str:
@@ -167,10 +168,10 @@ class Dialogue:
         if command is None:
             return ""
         written: list[str] = []
-        call = Call(command, written.append, lambda call: call.stop.set())
-        self.ended = not carry_out(self.engine, call)
+        call = Call(command, written.append, lambda call: call.stop.set(), controller=self.controller)
+        self.ended = not carry_out(self.session, call)
         if not self.ended:
-            self.engine.after_reply()
+            self.session.after_reply()
         return "".join(written)
 
     def ask(self, line: str) -> str:

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
-from gtp_engine.commands import GROUP_OF
+from gtp_engine.gtp.commands import GROUP_OF
 
 COMMANDS = tuple(name for name in GROUP_OF if name != "quit")
 """Every command but the one that ends the dialogue."""

@@ -9,8 +9,8 @@ import re
 from go_rules.game import Game
 from go_rules.points import BLACK, PASS, point_at, to_vertex
 from go_rules.sgf.reader import parse_sgf
-from gtp_engine.commands import GROUP_OF, UNLISTED
-from gtp_engine.dialogue.protocol import parse_line
+from gtp_engine.gtp.commands import GROUP_OF, UNLISTED
+from gtp_engine.gtp.protocol import parse_line
 from search.request import SearchRequest
 from search.result import RESIGN, SearchResult
 from tests.gtp_engine.fakes import Dialogue, FakePlayer
@@ -39,7 +39,7 @@ class RandomPlayer(FakePlayer):
 
 def state(dialogue: Dialogue) -> tuple[object, ...]:
     """All that a session knows: game, terms, clocks, parameters, what was thought last. Equal states are equal."""
-    engine = dialogue.engine
+    engine = dialogue.session
     game, clock = engine.game, engine.clock
     return (
         game.identity(),
@@ -88,7 +88,7 @@ def check(dialogue: Dialogue, line: str) -> str:
 
 def check_consistency(dialogue: Dialogue) -> None:
     """Queries agree with each other and with a game that is played again. AssertionError if not."""
-    game = dialogue.engine.game
+    game = dialogue.session.game
     again = Game(game.width, game.height, game.rules, game.komi)
     if game.handicap:
         again.place_handicap(game.handicap)
@@ -110,7 +110,7 @@ def check_consistency(dialogue: Dialogue) -> None:
             point = point_at(x, y)
             assert cell == ".XO"[int(board[point])], f"showboard differs at {to_vertex(point, game.height)}"
 
-    assert float(dialogue.ask("get_komi")) == dialogue.engine.komi
+    assert float(dialogue.ask("get_komi")) == dialogue.session.komi
     assert json.loads(dialogue.ask("kata-get-rules")) == game.rules.to_json()
     for name, value in json.loads(dialogue.ask("kata-get-params")).items():
         shown = dialogue.ask(f"kata-get-param {name}")

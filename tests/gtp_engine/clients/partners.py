@@ -31,7 +31,7 @@ def settings_of(arguments: tuple[str, ...]) -> EngineSettings:
     with (
         tempfile.TemporaryDirectory() as folder,
         patch.dict(os.environ, {"NOBI_CONFIG_DIR": folder}),
-        patch("gtp_engine.dialogue.loop.run_gtp", return_value=0) as started,
+        patch("gtp_engine.gtp.loop.run_gtp", return_value=0) as started,
     ):
         assert cli.run([*arguments]) == 0, arguments
     settings: EngineSettings = started.call_args.args[0]

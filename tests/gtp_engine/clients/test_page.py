@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import pytest
 
 from gtp_engine import command_line
-from gtp_engine.tools.gtp import gtp
+from gtp_engine.gtp.command import gtp
 from tests.conftest import REPOSITORY
 from tests.gtp_engine.clients import page
 from tests.gtp_engine.clients.partners import FakePartner, GtpProcess

@@ -20,7 +20,7 @@ from gtp_engine.configuration.settings import OTHER_RULE_NAMES, RULE_NAMES, Engi
 from gtp_engine.configuration.sources import load
 from gtp_engine.networks import suited_to
 from gtp_engine.players import PLAYERS, check, chosen_player
-from gtp_engine.tools.records import conditions
+from gtp_engine.session.records import conditions
 from nets.constant import ConstantEvaluator
 from nets.embedded import embedded_network
 from nets.evaluator import EvaluatorAttributes

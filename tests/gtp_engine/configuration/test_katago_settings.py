@@ -13,8 +13,8 @@ from gtp_engine import cli
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.katago import Adopted, Settings, adopt, read_settings
 from gtp_engine.errors import UserError
+from gtp_engine.session.records import conditions
 from gtp_engine.tools import gtp as command
-from gtp_engine.tools.records import conditions
 from gtp_engine.version import GTP_VERSION
 from nobi_machine.parameters import ParameterError
 from nobi_machine.text import printable_path
@@ -134,7 +134,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
     told: list[frozenset[str]] = []
     monkeypatch.setenv("NOBI_CONFIG_DIR", str(tmp_path))
     monkeypatch.setattr("gtp_engine.players.check", kept_in(found))
-    monkeypatch.setattr("gtp_engine.dialogue.loop.run_gtp", lambda *given: told.append(given[3]))
+    monkeypatch.setattr("gtp_engine.gtp.loop.run_gtp", lambda *given: told.append(given[3]))
 
     def start(*arguments: str) -> Configuration:
         result = CliRunner().invoke(command.gtp, arguments)
@@ -229,7 +229,7 @@ def test_the_command_line_of_katago(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     found: list[Configuration] = []
     monkeypatch.setenv("NOBI_CONFIG_DIR", str(tmp_path))
     monkeypatch.setattr("gtp_engine.players.check", kept_in(found))
-    monkeypatch.setattr("gtp_engine.dialogue.loop.run_gtp", lambda *_: 0)
+    monkeypatch.setattr("gtp_engine.gtp.loop.run_gtp", lambda *_: 0)
     arguments = ["-model", "other.bin.gz", "-human-model", "h.bin.gz", "-config", str(tmp_path / "gtp.cfg")]
     arguments += ["-override-config", "maxVisits=77,homeDataDir=/x,lagBuffer=0.5", "--set", "lag=0.25", "--time", "3"]
     result = CliRunner().invoke(command.gtp, arguments)

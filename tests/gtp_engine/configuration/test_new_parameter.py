@@ -30,7 +30,7 @@ from click.testing import CliRunner
 from gtp_engine.command_line import nobi
 from gtp_engine.configuration.sources import load
 from gtp_engine.configuration.edit import document, template
-from gtp_engine.dialogue.engine import Engine
+from gtp_engine.session.session import Session
 from search.nobi.parameters import SearchParameters
 from search.nobi.memory.context import SETTINGS, make_settings
 from tests.gtp_engine.fakes import Dialogue

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from gtp_engine.json_engine.engine import JsonEngine
-from gtp_engine.json_engine.models import Models
+from gtp_engine.json_engine.engine import JsonEngine, Models
 from gtp_engine.json_engine.options import Options
 from nets.constant import ConstantEvaluator
 from nets.evaluator import Evaluator

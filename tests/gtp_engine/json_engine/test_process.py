@@ -15,8 +15,8 @@ import pytest
 
 from gtp_engine import cli
 from gtp_engine.configuration.settings import EngineSettings
-from gtp_engine.dialogue.protocol import MAX_LINE
-from gtp_engine.tools.analysis import OF_A_DIALOGUE
+from gtp_engine.json_engine.command import OF_A_DIALOGUE
+from gtp_engine.stdio import MAX_LINE
 from nobi_machine.parameters import declared
 from nobi_machine.text import printable_path
 from tests.conftest import REPOSITORY

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from gtp_engine.json_engine.options import Options
-from gtp_engine.json_engine.outbox import encoded
 from gtp_engine.json_engine.query import NEVER, Query, read_query
 from gtp_engine.json_engine.records import Replayer
+from gtp_engine.json_engine.server import encoded
 from tests.gtp_engine.json_engine.spoken import Spoken, asking
 
 PAIRS = 'Must be an array of pairs of the form: ["b" or "w", GTP board vertex]'

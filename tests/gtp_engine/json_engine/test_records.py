@@ -9,8 +9,7 @@ import pytest
 from go_rules.game import Game
 from go_rules.points import BLACK, WHITE, from_vertex
 from go_rules.rule_names import read_rules
-from gtp_engine.json_engine.hashes import position_hashes
-from gtp_engine.json_engine.records import IllegalMoveError, Record, Replayer, move_codes, resolved
+from gtp_engine.json_engine.records import IllegalMoveError, Record, Replayer, move_codes, position_hashes, resolved
 
 LETTERS = {"B": BLACK, "W": WHITE}
 

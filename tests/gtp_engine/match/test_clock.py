@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gtp_engine.match.clock import ClockError, SideClock, announcements, parse_control
-from gtp_engine.thinking.clock import TimeControl
+from gtp_engine.session.clock import TimeControl
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from go_rules.points import BLACK, WHITE, from_vertex
 from go_rules.rule_names import preset
 from gtp_engine.match.client import EngineError, EngineTimeout, GtpFailure
 from gtp_engine.match.engines import Engine, Limits, TermsRefused, engine_command
-from gtp_engine.thinking.clock import TimeControl
+from gtp_engine.session.clock import TimeControl
 from tests.gtp_engine.match.conftest import stub_command, terms
 
 ANSWERS = r"""

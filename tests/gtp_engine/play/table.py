@@ -15,10 +15,11 @@ from go_rules.points import BLACK, COLOUR_LETTERS, to_vertex
 from go_rules.sgf.reader import SgfGame, parse_sgf
 from gtp_engine.command_line import nobi
 from gtp_engine.configuration.settings import EngineSettings
-from gtp_engine.dialogue.engine import Engine
 from gtp_engine.errors import explain
 from gtp_engine.play.conversation import Conversation
-from gtp_engine.play.keeping import UNDECIDED, GameFiles
+from gtp_engine.play.words import UNDECIDED
+from gtp_engine.session.records import GameFiles
+from gtp_engine.session.session import Session
 from tests.gtp_engine.fakes import FakePlayer
 
 ANYTHING = ("--net", "none", "--player", "random", "--seed", "1", "--size", "7")
@@ -70,14 +71,14 @@ def converse(
 
     monkeypatch.setattr("gtp_engine.play.conversation.answers", answers)
     fake, shown, board = player or FakePlayer(), io.StringIO(), game or Game(7, 7)
-    engine = Engine(EngineSettings(size=f"{board.width}x{board.height}"), lambda: fake)
-    engine.loader.begin()
-    engine.replace_game(board, board.komi)
+    session = Session(EngineSettings(size=f"{board.width}x{board.height}"), lambda: fake)
+    session.loader.begin()
+    session.replace_game(board, board.komi)
     console = Console(file=shown, highlight=False, markup=False, emoji=False, soft_wrap=True)
     try:
-        Conversation(engine, person, console, files or GameFiles(), result).run()
+        Conversation(session, person, console, files or GameFiles(), result).run()
     finally:
-        engine.close()
+        session.close()
     return shown.getvalue()
 
 

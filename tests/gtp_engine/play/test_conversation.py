@@ -13,7 +13,7 @@ import pytest
 from go_rules.game import Game
 from go_rules.points import BLACK, WHITE, point_at
 from go_rules.rule_names import preset
-from gtp_engine.play.keeping import GameFiles
+from gtp_engine.session.records import GameFiles
 from tests.go_rules.diagrams import game_from, play_all
 from tests.go_rules.kos import SIMPLE, TRIPLE_KO, TRIPLE_KO_CYCLE
 from tests.gtp_engine.fakes import FakePlayer

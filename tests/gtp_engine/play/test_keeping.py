@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gtp_engine.play.keeping import GameFiles
+from gtp_engine.session.records import GameFiles
 from tests.gtp_engine.play.table import ANYTHING, converse, lines, moves, play, read, refused
 
 needs_links = pytest.mark.skipif(os.name == "nt", reason="links and permissions are POSIX's")

@@ -8,7 +8,7 @@ import pytest
 
 from go_rules.game import Game
 from go_rules.points import BLACK, WHITE, from_vertex
-from gtp_engine.play.board import board_text
+from gtp_engine.play.words import board_text
 from nobi_machine.terminal import LONGEST_ANSWER
 from tests.gtp_engine.play.table import ANYTHING, FINISHED, QUICK, lines, moves, play, read
 

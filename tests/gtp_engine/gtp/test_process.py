@@ -1,0 +1,355 @@
+"""The engine as a process: every way to end it, whatever it is doing; and that stdout carries nothing but GTP."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gtp_engine.stdio import MAX_LINE
+from tests.conftest import REPOSITORY
+from tests.gtp_engine.gtp.processes import ENDS_WITHIN, Process, engine, run
+from tests.systems import IS_WINDOWS
+
+BLOCKED: dict[str, Any] = {"player": {"thinks": 120.0}}
+PONDERING: dict[str, Any] = {"settings": {"ponder": True}}
+
+
+@pytest.fixture(autouse=True)
+def interruptible() -> Iterator[None]:
+    """Engines hear signals from the start: a script's background jobs ignore SIGINT, and what `nohup` starts ignores
+    SIGHUP, and so would their children."""
+    heard = {"SIGINT": signal.default_int_handler, "SIGHUP": signal.SIG_DFL}
+    numbers = {number: heard[number.name] for number in signal.Signals if number.name in heard}
+    before = {number: signal.signal(number, handler) for number, handler in numbers.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+# --- Scripts ------------------------------------------------------------------------------------------------------
+
+
+def test_script_without_quit() -> None:
+    done = run("boardsize 9\ngenmove b\n1 genmove w")
+    assert done.stdout == "= \n\n= A9\n\n=1 B9\n\n"
+    assert done.returncode == 0
+    assert done.stderr == "nobi: GTP ready\n"  # LizGoban waits for these words
+
+
+def test_script_with_quit_is_played_at_full_strength() -> None:
+    """The end that is there before a search starts does not shorten it."""
+    done = run("boardsize 9\ngenmove b\nquit\nname\n", player={"thinks": 0.5})
+    assert done.stdout == "= \n\n= A9\n\n= \n\n"
+    assert done.returncode == 0
+
+
+def test_script_with_windows_line_ends() -> None:
+    assert run("name\r\nquit\r\n").stdout == "= Nobi\n\n= \n\n"
+
+
+def test_empty_input() -> None:
+    done = run("")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "nobi: GTP ready\n")
+
+
+def test_analysis_in_a_script_reports_once() -> None:
+    lines = run("boardsize 5\nkata-analyze b 1\nname\n").stdout.split("\n")
+    assert lines[:3] == ["= ", "", "="]
+    assert lines[3].startswith("info move A5 ")
+    assert lines[4:] == ["", "= Nobi", "", ""]
+
+
+# --- Loading ------------------------------------------------------------------------------------------------------
+
+
+def test_administrative_commands_do_not_wait_for_loading() -> None:
+    with engine(load=120) as process:
+        assert process.ask("name") == "= Nobi\n"
+        assert process.ask("7 known_command genmove") == "=7 true\n"
+        assert process.ask("time_left b 10 0") == "= \n"
+        assert process.ask("quit") == "= \n"
+        assert process.wait() == 0
+
+
+def test_loading_that_fails_ends_the_process_with_one_line() -> None:
+    with engine(fails="net.bin.gz: not a network") as process:
+        assert process.wait() == 1
+        assert process.errors().splitlines() == ["nobi: GTP ready", "nobi: net.bin.gz: not a network"]
+        assert process.rest() == ""
+
+
+def test_an_engine_whose_stderr_nobody_reads_goes_on() -> None:
+    """Each move writes a line of the chat, all of them more than a pipe holds."""
+    reading, writing = os.pipe()
+    options = {"settings": {"size": "9", "ogs_chat": True}}
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.gtp_engine.fake_engine", json.dumps(options)],
+        input=b"genmove b\nundo\n" * 1500 + b"quit\n",
+        stdout=subprocess.PIPE,
+        stderr=writing,
+        cwd=REPOSITORY,
+        timeout=60,
+        check=False,
+    )
+    os.close(writing)
+    os.close(reading)
+    assert done.returncode == 0
+    assert done.stdout.count(b"= ") == 3001
+
+
+def test_stray_output_goes_to_stderr() -> None:
+    done = run("boardsize 5\nquit\n", prints=True)
+    assert done.stdout == "= \n\n= \n\n"
+    assert "from Python" in done.stderr
+    assert "from C" in done.stderr
+
+
+# --- The end ------------------------------------------------------------------------------------------------------
+
+ENDS = ("quit", "eof", "SIGTERM", "SIGINT", "SIGHUP", "broken pipe")
+UNTOLD = (("quit", "analysis"), ("broken pipe", "loading"), ("broken pipe", "genmove"))
+STATES = ("start", "loading", "idle", "genmove", "analysis", "pondering")
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("end", ENDS)
+def test_end(state: str, end: str) -> None:
+    if IS_WINDOWS and (end.startswith("SIG") or (end, state) in UNTOLD):
+        pytest.skip("signals are POSIX, and pipes are longer and tell more there")
+    options = {"loading": {"load": 120}, "genmove": BLOCKED, "pondering": PONDERING}.get(state, {})
+    with engine(**options) as process:
+        bring_to(process, state)
+        started = time.monotonic()
+        code = bring_to_an_end(process, end)
+        assert time.monotonic() - started < ENDS_WITHIN
+        if end == "quit":
+            assert process.rest().endswith("\n\n= \n\n" if state in ("genmove", "analysis") else "= \n\n")
+        if end in ("eof", "SIGTERM", "SIGINT", "SIGHUP") and state == "genmove":
+            assert process.rest() == "= A9\n\n", "the reply was not completed"
+        assert "Traceback" not in process.errors()
+        expected = {"SIGTERM": {143}, "SIGINT": {130}, "SIGHUP": {129}, "broken pipe": {0, 1}}.get(end, {0})
+        if state != "start":
+            assert code in expected
+
+
+def bring_to(process: Process, state: str) -> None:
+    if state == "start":
+        return
+    assert process.ask("name") == "= Nobi\n"
+    if state == "loading":
+        process.say("boardsize 9\n")
+    elif state != "idle":
+        assert process.ask("boardsize 9") == "= \n"
+    if state == "genmove":
+        process.say("genmove b\n")
+    elif state == "analysis":
+        process.say("kata-analyze 1\n")
+        assert process.popen.stdout is not None
+        assert process.popen.stdout.readline() == b"=\n"
+        assert process.popen.stdout.readline().startswith(b"info ")
+    elif state == "pondering":
+        assert process.ask("genmove b") == "= A9\n"
+    time.sleep(0.15)
+
+
+def bring_to_an_end(process: Process, end: str) -> int:
+    if end == "quit":
+        process.say("quit\n")
+    elif end == "eof":
+        process.close_input()
+    elif end == "broken pipe":
+        process.close_output()
+        with contextlib.suppress(BrokenPipeError):
+            process.say("name\n")
+    else:
+        process.popen.send_signal(getattr(signal, end))
+    return process.wait()
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="this system's signals name no thread")
+def test_a_signal_that_another_thread_gets_ends_the_session() -> None:
+    """It does not wake the main thread. On a busy machine about one SIGTERM in twenty was lost in a similar way."""
+    with engine(signalled=int(signal.SIGTERM)) as process:
+        assert process.wait() == 143
+
+
+@pytest.mark.skipif(not hasattr(__import__("select"), "poll"), reason="this system does not tell")
+def test_idle_engine_notices_that_nobody_listens() -> None:
+    with engine() as process:
+        assert process.ask("boardsize 5") == "= \n"
+        process.close_output()
+        process.wait()
+
+
+def test_end_while_the_controller_does_not_read() -> None:
+    """A full pipe must not keep the process alive."""
+    with engine() as process:
+        assert process.ask("boardsize 19") == "= \n"
+        process.say("kata-analyze 1 ownership true\n")
+        time.sleep(1.0)
+        process.popen.send_signal(signal.SIGTERM)
+        process.wait()
+
+
+# --- Input while a search runs ------------------------------------------------------------------------------------
+
+
+def test_input_ends_analysis_and_is_answered() -> None:
+    with engine() as process:
+        process.ask("boardsize 5")
+        process.say("12 kata-analyze 1\n")
+        assert process.popen.stdout is not None
+        assert process.popen.stdout.readline() == b"=12\n"
+        assert process.popen.stdout.readline().startswith(b"info move A5 ")
+        process.say("13 stop\n")
+        lines = []
+        while (line := process.popen.stdout.readline()) != b"=13 \n":
+            lines.append(line)
+        assert lines[-1] == b"\n"
+        assert all(line.startswith(b"info ") for line in lines[:-1])
+        assert process.popen.stdout.readline() == b"\n"
+
+
+def test_a_bare_newline_ends_analysis() -> None:
+    with engine() as process:
+        process.ask("boardsize 5")
+        process.say("kata-analyze 1\n")
+        time.sleep(0.1)
+        process.say("\n")
+        assert process.reply().startswith("=\ninfo ")
+        assert process.ask("name") == "= Nobi\n"
+
+
+def test_input_does_not_shorten_genmove() -> None:
+    with engine(player={"thinks": 0.6}) as process:
+        process.ask("boardsize 5")
+        started = time.monotonic()
+        process.say("genmove b\n")
+        time.sleep(0.1)
+        process.say("protocol_version\n")
+        assert process.reply() == "= A5\n"
+        assert time.monotonic() - started > 0.55
+        assert process.reply() == "= 2\n"
+
+
+@pytest.mark.parametrize("comment", ["# interrupt", "#interrupt ok", "  # Interrupt\r"])
+def test_gogui_interrupt(comment: str) -> None:
+    with engine(**BLOCKED) as process:
+        process.ask("boardsize 5")
+        process.say("genmove b\n")
+        time.sleep(0.1)
+        process.say(comment + "\n")
+        if comment == "#interrupt ok":
+            # Some other comment.
+            process.say("# interrupt\n")
+        assert process.reply() == "= A5\n"
+        assert process.ask("name") == "= Nobi\n"
+
+
+def test_pondering_ends_with_the_next_command() -> None:
+    with engine(**PONDERING) as process:
+        process.ask("boardsize 5")
+        assert process.ask("genmove b") == "= A5\n"
+        assert process.ask("name") == "= Nobi\n"
+        assert process.ask("play w c3") == "= \n"
+        assert process.ask("genmove b") == "= B5\n"
+        assert process.ask("undo") == "= \n"
+
+
+def test_a_search_that_any_input_cancels() -> None:
+    with engine(**BLOCKED) as process:
+        process.ask("boardsize 5")
+        for command, answer in (("kata-search_cancellable b", "cancelled"), ("kata-search_cancellable w", "cancelled")):
+            process.say(command + "\n")
+            time.sleep(0.1)
+            process.say("\n" if command.endswith("b") else "name\n")
+            assert process.reply() == f"= {answer}\n"
+        assert process.reply() == "= Nobi\n"
+    with engine() as process:
+        process.ask("boardsize 5")
+        assert process.ask("kata-search_cancellable b") == "= A5\n"
+        assert process.ask("genmove b") == "= A5\n"  # nothing was played
+
+
+def test_a_line_without_end() -> None:
+    """It is cut, answered once, and forgotten."""
+    with engine() as process:
+        process.say("x" * (3 << 20) + "\nname\n")
+        assert process.reply() == "? syntax error\n"
+        assert process.reply() == "= Nobi\n"
+
+
+@pytest.mark.parametrize("extra", [0, 2])
+def test_the_length_of_a_line_is_that_of_its_bytes(extra: int) -> None:
+    """A line of `é` has half as many characters. Beyond the limit none of it is carried out."""
+    start = "5 kgs-rules japanese "  # which takes further words
+    line = start + "é" * ((MAX_LINE - len(start) + extra) // 2)
+    done = run(f"{line}\nkata-get-rules\n")
+    assert done.stdout.startswith("?5 syntax error\n\n= {" if extra else "=5 \n\n= {")
+    assert ("TERRITORY" in done.stdout) == (extra == 0)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="needs Linux")
+@pytest.mark.parametrize("flood", [b"name\n", b"\n", b" \n"])
+def test_a_flood_during_a_search_takes_little_memory_and_quit_is_seen(flood: bytes) -> None:
+    """5 MB of lines once took 343 MB."""
+    with engine(**BLOCKED) as process:
+        process.ask("boardsize 9")
+        process.say("genmove b\n")
+        time.sleep(0.3)
+        before = peak_memory(process.popen.pid)
+        for _ in range(80):
+            process.say((flood * (65536 // len(flood))).decode())
+        time.sleep(0.3)
+        process.say("quit\n")
+        threading.Thread(target=process.rest, daemon=True).start()
+        while process.popen.poll() is None and (now := peak_memory(process.popen.pid)):
+            assert now - before < 60 << 20
+            time.sleep(0.02)
+        assert process.wait() == 0
+
+
+def peak_memory(pid: int) -> int:
+    """The most bytes that the process has had; 0 if it is gone."""
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    return 0
+
+
+def test_log(tmp_path: Any) -> None:
+    log = tmp_path / "nobi.log"
+    code = (
+        "from gtp_engine.gtp.loop import run_gtp;"
+        "from gtp_engine.configuration.settings import EngineSettings;"
+        f"run_gtp(EngineSettings(log={str(log)!r}), lambda: None)"
+    )
+    subprocess.run(
+        [sys.executable, "-c", code], input=b"name\nquit\n", capture_output=True, timeout=60, cwd=REPOSITORY, check=True
+    )
+    text = log.read_text()
+    assert "<< name" in text
+    assert ">> = Nobi" in text
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="needs Linux")
+def test_no_process_outlives_the_engine() -> None:
+    with engine(**BLOCKED) as process:
+        process.ask("boardsize 9")
+        process.say("genmove b\n")
+        time.sleep(0.1)
+        process.say("quit\n")
+        process.wait()
+        assert not os.path.exists(f"/proc/{process.popen.pid}/task") or process.popen.poll() is not None

@@ -1,0 +1,68 @@
+"""Thinking on the opponent's time: on a copy of the game, ended at once, and without a word where it fails."""
+
+from __future__ import annotations
+
+import time
+
+from go_rules.game import Game
+from go_rules.points import BLACK, WHITE, from_vertex
+from gtp_engine.session.thinking import Pondering
+from search.request import Limits, SearchRequest
+from search.result import SearchResult
+from tests.gtp_engine.fakes import FakePlayer
+
+
+def fail(error: BaseException) -> None:
+    raise AssertionError("no error was expected") from error
+
+
+def test_it_searches_a_copy_for_the_side_to_move() -> None:
+    pondering, player, game = Pondering(fail), FakePlayer(), Game(9, 9)
+    for colour, limits in ((WHITE, Limits(may_stop_early=False)), (BLACK, Limits(5, may_stop_early=False))):
+        game.play(3 - colour, from_vertex("E5" if colour == WHITE else "C3", 9, 9))
+        pondering.start(player, game, limits)
+        pondering.stop()
+        request = player.searches[-1]
+        assert (request.colour, request.limits, request.may_end_empty) == (colour, limits, True)
+        assert request.game is not game
+        assert request.game.moves == game.moves
+
+
+def test_its_end_is_timed_from_when_it_was_asked_for_first() -> None:
+    """`play` asks and does not wait; `genmove` asks again and waits."""
+    pondering, player = Pondering(fail), FakePlayer(ends_late=0.4)
+    assert pondering.stop() == 0.0
+    pondering.start(player, Game(9, 9), Limits())
+    assert player.searching.wait(10.0)
+    pondering.interrupt()
+    time.sleep(0.2)
+    pondering.interrupt()
+    assert pondering.stop() >= 0.4
+    assert pondering.stop() == 0.0
+
+
+def test_a_second_search_ends_the_first() -> None:
+    pondering, player = Pondering(fail), FakePlayer()
+    pondering.start(player, Game(9, 9), Limits())
+    assert player.searching.wait(10.0)
+    pondering.start(player, Game(5, 5), Limits())
+    pondering.stop()
+    first, second = player.searches
+    assert (first.game.width, second.game.width) == (9, 5)
+    assert first.stop is not second.stop
+
+
+def test_an_error_is_noted_and_ends_nothing_else() -> None:
+    class Broken(FakePlayer):
+        def search(self, request: SearchRequest) -> SearchResult:
+            raise ZeroDivisionError("a bug")
+
+    errors: list[BaseException] = []
+    pondering = Pondering(errors.append)
+    pondering.start(Broken(), Game(9, 9), Limits())
+    pondering.stop()
+    assert [type(error) for error in errors] == [ZeroDivisionError]
+    player = FakePlayer()
+    pondering.start(player, Game(9, 9), Limits())
+    pondering.stop()
+    assert len(player.searches) == 1
