@@ -17,10 +17,9 @@ from go_rules.game import Game
 from go_rules.points import BLACK, NO_POINT
 from nobi_machine.jit import kernel
 from search.request import Limits, SearchRequest
-from search.textbook.parameters import PlayoutParameters
 from search.textbook.players import TextbookPlayer
 from search.textbook.playouts.board import area_score, copy_board, load_position, new_playout_boards
-from search.textbook.playouts.playout import MOVES_PER_POINT, PlayoutTools, new_policy, new_tools, playout, policy_of
+from search.textbook.playouts.playout import GUIDED, MOVES_PER_POINT, PlayoutTools, new_policy, new_tools, playout
 
 ROUND = 200
 """Playouts between two looks at the clock."""
@@ -74,10 +73,9 @@ def main() -> None:
     parser.add_argument("--sizes", default="9,13,19")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    rates = PlayoutParameters()
     policies: dict[str, np.ndarray] = {
         "uniform": new_policy(),
-        "guided": policy_of(rates),
+        "guided": GUIDED,
     }
     table = []
     for size in (int(text) for text in options.sizes.split(",")):

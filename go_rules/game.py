@@ -14,7 +14,19 @@ from numpy.typing import NDArray
 
 from go_rules import board, phases, superko
 from go_rules.handicap import HandicapCount
-from go_rules.points import BLACK, EMPTY, MAX_SIZE, N_POINTS, PASS, WALL, WHITE, as_colour, neighbours, point_at
+from go_rules.points import (
+    BLACK,
+    COLUMNS,
+    EMPTY,
+    MAX_SIZE,
+    N_POINTS,
+    PASS,
+    WALL,
+    WHITE,
+    as_colour,
+    neighbours,
+    point_at,
+)
 from go_rules.position import PHASE_MAIN, PHASE_OVER, TO_PLAY_KEYS, new_stack
 from go_rules.rule_names import DEFAULT_KOMI, DEFAULT_RULES
 from go_rules.rules import KO_SIMPLE, SCORING_TERRITORY, Rules, clamped_komi
@@ -24,6 +36,10 @@ FIRST_ROOM = 64
 """How many positions a new game has room for; the room doubles when it is used up."""
 
 NO_PATH = np.zeros(1, np.uint64)
+
+
+SYMBOLS = ".XO"
+"""How a board as text shows EMPTY, BLACK and WHITE."""
 
 
 class RuleViolation(Exception):
@@ -103,6 +119,17 @@ class Game:
         self.rules = rules
         self.komi = clamped_komi(komi)
         self.clear()
+
+    def __str__(self) -> str:
+        """The board as text, with coordinates. The last three moves are numbered, the newest with 1."""
+        board, latest = self.position["board"], reversed(list(enumerate(self.moves[:-4:-1], start=1)))
+        last = {move.point: str(number) for number, move in latest if move.point != PASS}
+        lines = ["    " + " ".join(COLUMNS[: self.width])]
+        for y in range(self.height):
+            points = [point_at(x, y) for x in range(self.width)]
+            cells = [SYMBOLS[int(board[p])] + (last.get(p, " ") if board[p] else " ") for p in points]
+            lines.append(f" {self.height - y:2d} " + "".join(cells).rstrip())
+        return "\n".join(lines)
 
     # --- What the game is -------------------------------------------------------------------------------------
 

@@ -172,7 +172,7 @@ def chosen_player(configuration: Configuration) -> str:
     return str(name)
 
 
-AT_ODDS = ("memory", "cache_memory", "tree_memory", "batch", "workers", "device", "precision", "human_profile",
+AT_ODDS = ("memory", "cache_memory", "batch", "workers", "device", "precision", "human_profile",
            "human_net", "player", "net")  # fmt: skip
 """Parameters whose values may be right alone, and not with others or on this machine."""
 

@@ -21,9 +21,9 @@ import sys
 from _frozen_importlib import ModuleSpec  # the parts of importlib that are built into Python
 from _frozen_importlib_external import PathFinder
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 """The folder that holds Nobi's packages."""
-PACKAGES = ("nobi_machine", "go_rules", "nets", "search", "gtp_engine", "training")
+PACKAGES = ("nobi_machine", "go_rules", "nets", "search", "gtp_engine", "training", "nobi")
 """The names of Nobi's packages."""
 
 

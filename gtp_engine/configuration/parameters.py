@@ -28,11 +28,16 @@ DEPARTED = {
     "fill_dame_before_pass": "dame are not filled for their own sake",
     "playout_share": "a network's values stand alone",
     "policy_widening": "write widening",
-    "policy_widening_power": "write widening_exponent",
-    "flight_losses": "write virtual_losses",
-    "tree_depth": "write largest_depth",
+    **dict.fromkeys(("memory_mb", "tree_memory"), "write memory"),
+    **dict.fromkeys(("flight_losses", "virtual_losses"), "write virtual_loss"),
+    "turn_leaves": "write random_symmetry",
     "stop_when_decided": "write early_stop",
-    "memory_mb": "write tree_memory",
+    "simulations": "write visits",
+    **dict.fromkeys(("prior_even", "prior_capture", "prior_self_atari", "prior_pattern"), "write prior_weight"),
+    **dict.fromkeys(("prior_near", "prior_edge", "prior_pass"), "write prior_weight"),
+    **dict.fromkeys(("capture_rate", "vital_rate", "pattern_rate", "self_atari_rate"), "playouts have one policy"),
+    **dict.fromkeys(("tree_depth", "largest_depth", "widening_exponent", "policy_widening_power"), "a constant now"),
+    **dict.fromkeys(("settled", "resign_visits", "dirichlet_total", "sampled_temperature"), "a constant now"),
 }
 """Parameters that earlier versions had, by our name or KataGo's: what to write instead, or why there is nothing to
 write. In a file such a name is one line on stderr, on the command line an error with this reason."""

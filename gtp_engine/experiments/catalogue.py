@@ -87,7 +87,7 @@ EXPERIMENTS = {
     "virtual-loss": Experiment(
         "Virtual loss in a search of eight threads",
         "uct",
-        "virtual_losses",
+        "virtual_loss",
         ("0", "1", "2", "4", "8"),
         "virtual losses",
         workers=8,

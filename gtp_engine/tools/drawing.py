@@ -47,6 +47,21 @@ COLOURS = {"wood": ("#ebc988", "#dbb068"), "black": ("#666", "#111"), "white": (
 """Where a gradient begins and ends."""
 
 
+def draw_board(game: Game) -> str:
+    """Draw a game's present position as the text of an SVG file."""
+    width, height = CELL * (game.width - 1) + 2 * EDGE, CELL * (game.height - 1) + 2 * EDGE
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}"'
+        ' font-family="DejaVu Sans, Verdana, sans-serif" text-anchor="middle">',
+        *(_gradient(name, *ends) for name, ends in COLOURS.items()),
+        f'<rect width="{width}" height="{height}" fill="url(#wood)"/>',
+        *_grid(game),
+        *_stones(game),
+        "</svg>\n",
+    ]
+    return "\n".join(parts)
+
+
 def draw(game: Game, result: SearchResult, title: str) -> str:
     """Draw the analysis of a game's present position as the text of an SVG file. `title` is shown above the board."""
     board, height = CELL * (game.width - 1) + 2 * EDGE, CELL * (game.height - 1) + 2 * EDGE

@@ -137,7 +137,7 @@ def _game(name: str, size: int) -> tuple[Game, Callable[[State], str]]:
         played: InARow = TIC_TAC_TOE if name == TIC_TAC_TOE_NAME else CONNECT_FOUR
         return played, played.show
     from go_rules.points import point_at
-    from search.reference.games import Go
+    from search.reference.go import Go
 
     def show(state: State) -> str:
         board = state.position["board"]

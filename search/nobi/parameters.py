@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from nets.devices import USUAL_BATCH
 from nobi_machine.memory import MEGABYTE, memory_for_search, thread_bytes, usable_cores
-from nobi_machine.parameters import ParameterTable, parameter, require_memory
+from nobi_machine.parameters import parameter, require_memory
+from search.parameters import NetworkSearchParameters, TreeSearchParameters
 
 if TYPE_CHECKING:
     from nets.evaluator import Evaluator
@@ -24,7 +25,9 @@ LEAF_BYTES = MEGABYTE // 4
 
 
 @dataclass(frozen=True)
-class SearchParameters(ParameterTable, section="search", title="The search with a network", live=True):
+class SearchParameters(
+    TreeSearchParameters, NetworkSearchParameters, section="search", title="The search of the player nobi", live=True
+):
     """The search's parameters. Utilities are in [-1.4, 1.4] by default: winning chance plus score terms."""
 
     # --- Utility: what is maximised ---------------------------------------------------------------------------
@@ -107,14 +110,6 @@ class SearchParameters(ParameterTable, section="search", title="The search with 
         low=0.0,
         high=5.0,
         kata="fpuParentWeightByVisitedPolicyPow",
-    )
-    virtual_loss: float = parameter(
-        1.0,
-        "Losses a visit under way counts for.",
-        unit="visits",
-        low=0.01,
-        high=1000.0,
-        kata="numVirtualLossesPerThread",
     )
     graph_search: bool = parameter(
         True, "Share positions between move orders that lead to them.", kata="useGraphSearch"
@@ -235,7 +230,6 @@ class SearchParameters(ParameterTable, section="search", title="The search with 
         high=0.5,
         kata="dynamicPlayoutDoublingAdvantageCapPerOppLead",
     )
-    random_symmetry: bool = parameter(True, "Show the network each position in a random one of its 8 symmetries.")
 
     # --- Choosing the move ------------------------------------------------------------------------------------
     temperature: float = parameter(
@@ -353,13 +347,6 @@ class SearchParameters(ParameterTable, section="search", title="The search with 
         low=0,
         high=1024,
         commands=("gtp", "benchmark"),
-    )
-    memory: int = parameter(
-        1024,
-        "Memory for the tree; where none is named, at most half of what the machine has for a search.",
-        unit="MB",
-        low=4,
-        high=1 << 20,
     )
     cache_memory: int = parameter(
         128,

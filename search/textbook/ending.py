@@ -22,13 +22,17 @@ SERIOUS_SHARE = 0.01
 """Under territory rules, a move needs at least this share of the most visited move's visits."""
 WINRATE_TOLERANCE = 0.05
 """Under territory rules, a move's winrate must not be lower than the most visited move's by more than this."""
+SETTLED = 0.9
+"""|ownership| from which a point counts as decided."""
+VISITS_BEFORE_RESIGNING = 1000
+"""A search with fewer never ends in resigning."""
 MOVES_BEFORE_RESIGNING = 0.1
 """The player never resigns before so many moves per point of the board."""
 
 
 def choose_point(game: Game, result: SearchResult, parameters: PlayoutParameters) -> int:
     """Choose the point to play after a search, PASS or RESIGN."""
-    settled = _settled(game, result, parameters.settled)
+    settled = _settled(game, result)
     in_main_phase = live_phase(game.position, game.record) == PHASE_MAIN
     costs_points = game.rules.scoring == SCORING_TERRITORY and in_main_phase
     if not costs_points and _pass_wins(game, result.colour, settled):
@@ -50,7 +54,7 @@ def _pass_wins(game: Game, colour: int, settled: NDArray[np.bool_]) -> bool:
 def _is_lost(game: Game, result: SearchResult, parameters: PlayoutParameters) -> bool:
     return (
         result.winrate < parameters.resign_winrate
-        and result.visits >= parameters.resign_visits
+        and result.visits >= VISITS_BEFORE_RESIGNING
         and len(game.moves) >= MOVES_BEFORE_RESIGNING * game.width * game.height
     )
 
@@ -69,11 +73,11 @@ def _best_open_move(game: Game, result: SearchResult, settled: NDArray[np.bool_]
     return PASS
 
 
-def _settled(game: Game, result: SearchResult, limit: float) -> NDArray[np.bool_]:
+def _settled(game: Game, result: SearchResult) -> NDArray[np.bool_]:
     """[H*W]: where nearly all playouts agree on the owner."""
     if result.ownership is None:
         return np.zeros(game.width * game.height, bool)
-    return np.abs(result.ownership) >= limit
+    return np.abs(result.ownership) >= SETTLED
 
 
 def _open_points(game: Game, settled: NDArray[np.bool_]) -> set[int]:

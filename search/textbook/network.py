@@ -40,6 +40,9 @@ from search.textbook.tree import (
 )
 from search.textbook.walk import Buffers, Context, back_up_own
 
+DIRICHLET_TOTAL = 10.83
+"""The noise's alpha times the number of legal moves: 0.03 on 19x19."""
+
 
 class Leaves(NamedTuple):
     """The leaves in flight: up to B, on a board of A points."""
@@ -109,7 +112,9 @@ class Batch:
         leaves, i = self._leaves, self.count
         leaves.path[i], leaves.depth[i], leaves.children[i] = buffers.path, depth, children
         leaves.colour[i] = buffers.stack["to_play"][buffers.length[1] - 1]
-        leaves.symmetry[i] = self._generator.integers(len(self._permutations)) if self._parameters.turn_leaves else 0
+        leaves.symmetry[i] = (
+            self._generator.integers(len(self._permutations)) if self._parameters.random_symmetry else 0
+        )
         permutation = self._permutations[leaves.symmetry[i]]
         encode_leaf(
             ctx, buffers, view, self._features, self._banned, permutation,
@@ -307,7 +312,7 @@ def drop_useless(nodes: NDArray[np.void], game: Game, colour: int) -> None:
 def add_noise(nodes: NDArray[np.void], parameters: AlphaZeroParameters, generator: np.random.Generator) -> None:
     """Mix Dirichlet noise into the root's priors: P = (1 - share) P + share * noise."""
     children, places = children_of(nodes), place_of_children(nodes)
-    noise = dirichlet(len(children), parameters.dirichlet_total, generator)
+    noise = dirichlet(len(children), DIRICHLET_TOTAL, generator)
     children["prior"] = (1.0 - parameters.dirichlet_share) * children["prior"] + parameters.dirichlet_share * noise
     sort_by_prior(nodes, np.int64(places.start), np.int64(places.stop))
 

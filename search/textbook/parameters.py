@@ -1,8 +1,7 @@
 """The parameters of the textbook's players: what all of them share, then those of playouts, of UCT and of AlphaZero.
 
-Sources: Gelly and Silver, "Monte-Carlo tree search and rapid action value estimation in computer Go" (2011), and for
-the sizes of the priors what Fuego, Pachi and michi publish about theirs; Silver et al. 2016 (AlphaGo), 2017 (AlphaGo
-Zero) and 2018 (AlphaZero); Danihelka et al. 2022 (Gumbel AlphaZero).
+Sources: Gelly and Silver, "Monte-Carlo tree search and rapid action value estimation in computer Go" (2011); Silver et
+al. 2016 (AlphaGo), 2017 (AlphaGo Zero) and 2018 (AlphaZero); Danihelka et al. 2022 (Gumbel AlphaZero).
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from nobi_machine.memory import MEGABYTE, memory_for_search
 from nobi_machine.parameters import ParameterTable, parameter, require_memory
+from search.parameters import NetworkSearchParameters, TreeSearchParameters
 
 if TYPE_CHECKING:
     from nets.evaluator import Evaluator
@@ -24,9 +24,6 @@ FIRST_PLAY = ("draw", "loss", "parent")
 
 UCT_EXPLORATION = 0.5
 """The exploration constant of the player `uct`. UCB1's own is sqrt(2), for rewards of any spread."""
-
-MAX_DEPTH = 1000
-"""The largest depth of a tree. Only positions full of kos get there."""
 
 
 @dataclass(frozen=True)
@@ -40,70 +37,40 @@ class TextbookParameters(ParameterTable, section="textbook", title="All players 
 
 
 @dataclass(frozen=True)
-class TreeParameters(TextbookParameters, section="tree", title="The textbook's trees", live=True):
+class TreeParameters(TextbookParameters, TreeSearchParameters, section="tree", title="The textbook's trees", live=True):
     """What all textbook searches have that grow a tree."""
 
-    largest_depth: int = parameter(300, "Moves from the root to a leaf at most.", unit="moves", low=1, high=MAX_DEPTH)
     widening: float = parameter(
-        0.0, "Progressive widening: a node considers widening × visits^widening_exponent moves; 0: all.",
-        low=0.0, high=1000.0,
-    )  # fmt: skip
-    widening_exponent: float = parameter(0.5, "See widening.", low=0.0, high=1.0)
-    virtual_losses: float = parameter(
-        1.0, "Losses that a visit counts as while it is under way.", unit="visits", low=0.0, high=100.0
-    )
-    tree_memory: int = parameter(
-        512,
-        "Memory for the tree at most; where none is named, at most a quarter of what the machine has for a search.",
-        unit="MB",
-        low=1,
-        high=1 << 20,
+        0.0, "Progressive widening: a node considers widening × √visits moves; 0: all.", low=0.0, high=1000.0
     )
 
     def suited(self: T) -> T:
         """Return these parameters, with less memory where the machine has little."""
-        return dataclasses.replace(self, tree_memory=min(self.tree_memory, max(1, (memory_for_search() >> 20) // 4)))
+        return dataclasses.replace(self, memory=min(self.memory, max(4, (memory_for_search() >> 20) // 4)))
 
     def check_memory(self) -> None:
         """Raise ParameterError if this machine has no memory for two such trees: a move copies one to another."""
-        require_memory({"tree_memory": 2 * self.tree_memory * MEGABYTE}, {"tree_memory": self.tree_memory})
+        require_memory({"memory": 2 * self.memory * MEGABYTE}, {"memory": self.memory})
 
 
 @dataclass(frozen=True)
 class PlayoutParameters(TextbookParameters, section="playouts", title="Players without a network", live=True):
     """How games are played out, and what is made of their results."""
 
-    # --- Playouts ---------------------------------------------------------------------------------------------
-    capture_rate: float = parameter(0.9, "How often playouts look for captures and chains to save.", low=0.0, high=1.0)
-    vital_rate: float = parameter(
-        0.9, "How often playouts look for the vital point of a small space.", low=0.0, high=1.0
-    )
-    pattern_rate: float = parameter(
-        0.9, "How often playouts look for patterns around the last move.", low=0.0, high=1.0
-    )
-    self_atari_rate: float = parameter(
-        0.4, "How often playouts do not mind putting themselves in atari.", low=0.0, high=1.0
-    )
     score_weight: float = parameter(
         0.03, "Part of a playout's value that is the score rather than the win.", low=0.0, high=1.0
     )
 
-    # --- Move choice ------------------------------------------------------------------------------------------
     resign_winrate: float = parameter(0.1, "Give up below this winning chance.", low=0.0, high=0.5)
-    resign_visits: float = parameter(
-        1000.0, "... but not before the search has seen so much.", unit="visits", low=1.0, high=1e6
-    )
-    settled: float = parameter(0.9, "|ownership| from which a point counts as decided.", low=0.5, high=1.0)
 
 
 @dataclass(frozen=True)
 class UctParameters(PlayoutParameters, TreeParameters, section="uct", title="The players rave and uct", live=True):
-    """The parameters of a tree over playouts. A prior is worth that many visits won (or lost, where it says so).
+    """The parameters of a tree over playouts.
 
     The defaults are those of `rave`; where `uct` has others, PURE_UCT below says so.
     """
 
-    # --- Tree -------------------------------------------------------------------------------------------------
     exploration: float = parameter(
         0.0, f"UCB1's exploration constant C; the player uct has {UCT_EXPLORATION}.", low=0.0, high=2.0
     )
@@ -123,24 +90,6 @@ class UctParameters(PlayoutParameters, TreeParameters, section="uct", title="The
     )
     expand_visits: float = parameter(6.0, "Visits before a node gets children.", unit="visits", low=1.0, high=1000.0)
 
-    # --- Priors -----------------------------------------------------------------------------------------------
-    prior_even: float = parameter(8.0, "Weight of half a win for every move.", unit="visits", low=0.0, high=100.0)
-    prior_capture: float = parameter(
-        15.0, "For taking a stone or saving one; twice that for more.", unit="visits", low=0.0, high=100.0
-    )
-    prior_self_atari: float = parameter(
-        10.0, "Against moves that put their own chain in atari.", unit="visits", low=0.0, high=100.0
-    )
-    prior_pattern: float = parameter(
-        8.0, "For moves that a 3x3 pattern invites to.", unit="visits", low=0.0, high=100.0
-    )
-    prior_near: float = parameter(
-        20.0, "For moves beside the last one; less at distance 2 and 3.", unit="visits", low=0.0, high=100.0
-    )
-    prior_edge: float = parameter(
-        8.0, "Against the first two lines far from stones, and for the third.", unit="visits", low=0.0, high=100.0
-    )
-    prior_pass: float = parameter(10.0, "Against passing.", unit="visits", low=0.0, high=100.0)
     prior_weight: float = parameter(
         1.0, "How much priors count; 0, as in uct: they only order moves without visits.", low=0.0, high=10.0
     )
@@ -151,7 +100,9 @@ PURE_UCT = UctParameters(exploration=UCT_EXPLORATION, rave_equivalence=0.0, prio
 
 
 @dataclass(frozen=True)
-class AlphaZeroParameters(TreeParameters, section="alphazero", title="The textbook searches with a network", live=True):
+class AlphaZeroParameters(
+    TreeParameters, NetworkSearchParameters, section="alphazero", title="The textbook's networks", live=True
+):
     """The parameters of a search with a network, whose values Q are in [-1, 1]: wins minus losses.
 
     The defaults are those of `puct`, unless a line says otherwise.
@@ -202,7 +153,6 @@ class AlphaZeroParameters(TreeParameters, section="alphazero", title="The textbo
     rollout_share: float = parameter(
         0.0, "AlphaGo's lambda: the share of a rollout's result in a leaf's value; 0.5 for alphago.", low=0.0, high=1.0
     )
-    turn_leaves: bool = parameter(True, "Show the network each position in a random one of its 8 symmetries.")
     leaves_in_flight: int = parameter(
         8,
         "Leaves evaluated together, once the root has eight times as many visits.",
@@ -214,9 +164,6 @@ class AlphaZeroParameters(TreeParameters, section="alphazero", title="The textbo
     # --- The root ---------------------------------------------------------------------------------------------
     dirichlet_noise: bool = parameter(False, "Dirichlet noise on the root's policy, as in self-play.")
     dirichlet_share: float = parameter(0.25, "The noise's share of the policy.", low=0.0, high=1.0)
-    dirichlet_total: float = parameter(
-        10.83, "The noise's alpha times the number of legal moves: 0.03 on 19x19.", low=0.001, high=1e4
-    )
     sampled_moves: int = parameter(
         0,
         "In so many first moves of a game, moves are drawn by their visits; AlphaGo Zero drew 30 in self-play.",
@@ -224,15 +171,7 @@ class AlphaZeroParameters(TreeParameters, section="alphazero", title="The textbo
         low=0,
         high=10000,
     )
-    sampled_temperature: float = parameter(
-        1.0, "Temperature of these draws: odds are visits to the power of 1/temperature.", low=0.01, high=100.0
-    )
     resign_below: float = parameter(0.0, "Resign below this winning chance; 0 never does.", low=0.0, high=0.5)
-
-    # --- Limits -----------------------------------------------------------------------------------------------
-    simulations: int = parameter(
-        1600, "Visits of a move at most where no limit of visits is set.", unit="visits", low=1, high=10**9
-    )
 
     def batch_for(self, _evaluator: Evaluator, _width: int, _height: int) -> int:
         """Return the most positions that are evaluated together, whatever the network and the board."""

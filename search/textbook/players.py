@@ -157,8 +157,7 @@ class TextbookPlayer:
         odds = np.array([move.choice for move in result.moves])
         if len(game.moves) >= parameters.sampled_moves or odds.max() <= 0.0:
             return result.moves[0].point
-        shares = (odds / odds.max()) ** (1.0 / parameters.sampled_temperature)
-        return result.moves[int(self.searcher.generator.choice(len(odds), p=shares / shares.sum()))].point
+        return result.moves[int(self.searcher.generator.choice(len(odds), p=odds / odds.sum()))].point
 
     def _resigns(self, game: Game, result: SearchResult, parameters: AlphaZeroParameters) -> bool:
         """Whether the game has looked lost for several moves. Remembers the winrates of this game."""

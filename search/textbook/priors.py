@@ -14,44 +14,60 @@ from search.textbook.playouts.patterns import PATTERN
 FAR = 4
 """The largest distance. Everything further away counts as this far."""
 
+EVEN = 8.0
+"""Visits, half of them won, with which every move begins. What follows is added to them, as visits won or lost. The
+sizes are about those that Fuego, Pachi and michi publish of theirs."""
+CAPTURE = 15.0
+"""Won, for taking a stone or saving one; twice that for more."""
+SELF_ATARI = 10.0
+"""Lost, for a move that puts its own chain in atari."""
+INVITED = 8.0
+"""Won, for a move that a 3x3 pattern invites to."""
+NEAR = 20.0
+"""Won, for a move beside the last one; less at distance 2 and 3."""
+EDGE = 8.0
+"""Far from stones: lost on the first two lines, won on the third."""
+PASSED = 10.0
+"""Lost, for a pass."""
+
 
 @kernel
-def set_prior(node, b, pos, colour, point, table, distance, settings, random):
+def set_prior(node, b, pos, colour, point, table, distance, random):
     """Set the prior of `colour` playing `point` on the playout board `b`, which shows the POSITION `pos`.
 
     `distance`: int8[N_POINTS], see `measure_distances`.
     """
-    _add(node, 0.5 * settings.prior_even, 0.5 * settings.prior_even)
+    _add(node, 0.5 * EVEN, 0.5 * EVEN)
     # A little noise, so that equal moves are not tried from the top left corner on.
     _add(node, 0.01 * uniform(random), 0.0)
     taken, saved = _stones_decided(b, point, colour)
     self_atari = is_self_atari(b, point, colour)
     if taken > 0:
-        _add(node, settings.prior_capture * (1.0 if taken == 1 else 2.0), 0.0)
+        _add(node, CAPTURE * (1.0 if taken == 1 else 2.0), 0.0)
     if self_atari:
-        _add(node, 0.0, settings.prior_self_atari)
+        _add(node, 0.0, SELF_ATARI)
     elif saved > 0:
-        _add(node, settings.prior_capture * (1.0 if saved == 1 else 2.0), 0.0)
+        _add(node, CAPTURE * (1.0 if saved == 1 else 2.0), 0.0)
     if table[b.around[point]] & (PATTERN * colour) != 0:
-        _add(node, settings.prior_pattern, 0.0)
+        _add(node, INVITED, 0.0)
     if distance[point] < FAR:
-        _add(node, settings.prior_near * (FAR - distance[point]) / (FAR - 1.0), 0.0)
+        _add(node, NEAR * (FAR - distance[point]) / (FAR - 1.0), 0.0)
     line = _line(pos, point)
     if line <= 3 and _is_far_from_stones(b, point):
         if line == 3:
-            _add(node, settings.prior_edge, 0.0)
+            _add(node, EDGE, 0.0)
         else:
-            _add(node, 0.0, settings.prior_edge)
+            _add(node, 0.0, EDGE)
 
 
 @kernel
-def set_pass_prior(node, wins_game, settings):
+def set_pass_prior(node, wins_game):
     """Set the prior of a pass. `wins_game`: whether the pass ends the game and the passing side has won it."""
-    _add(node, 0.5 * settings.prior_even, 0.5 * settings.prior_even)
+    _add(node, 0.5 * EVEN, 0.5 * EVEN)
     if wins_game:
-        _add(node, 10.0 * settings.prior_pass, 0.0)
+        _add(node, 10.0 * PASSED, 0.0)
     else:
-        _add(node, 0.0, settings.prior_pass)
+        _add(node, 0.0, PASSED)
 
 
 @kernel

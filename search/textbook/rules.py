@@ -59,14 +59,14 @@ def visits_of(node):
 @kernel
 def weight_of(node, settings):
     """Return the visits by which the wins of a node are divided: each in flight counts as so many virtual losses."""
-    return node.visits + settings.virtual_losses * node.in_flight
+    return node.visits + settings.virtual_loss * node.in_flight
 
 
 @kernel
 def number_considered(visits, number, settings):
     """Return how many of a node's `number` children are looked at after so many visits: progressive widening.
 
-    That is ceil(widening * visits^exponent), but at least one. A `widening` of 0 looks at all of them. The likeliest
+    That is ceil(widening * sqrt(visits)), but at least one. A `widening` of 0 looks at all of them. The likeliest
     lie first.
 
     Sources: Coulom, "Computing Elo ratings of move patterns in the game of Go" (2007), where it is called so; Chaslot
@@ -75,7 +75,7 @@ def number_considered(visits, number, settings):
     """
     if settings.widening <= 0.0:
         return number
-    return max(1, min(number, math.ceil(settings.widening * visits**settings.widening_exponent)))
+    return max(1, min(number, math.ceil(settings.widening * math.sqrt(visits))))
 
 
 # --- Flat Monte Carlo -------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from search.result import RawEvaluation, SearchResult, StopReason
 from search.textbook.limits import Run, Threads
 from search.textbook.network import Batch, add_noise, drop_useless, raw_evaluation
 from search.textbook.parameters import AlphaZeroParameters, PlayoutParameters, TreeParameters, UctParameters
-from search.textbook.playouts.playout import new_policy, new_tools, policy_of
+from search.textbook.playouts.playout import GUIDED, new_tools
 from search.textbook.result import summarise
 from search.textbook.schedules import DONE, WAIT, ByRule
 from search.textbook.tree import (
@@ -84,9 +84,8 @@ class TreeSearch:
         self.threads = Threads(workers or usable_cores(), name)
         base = drawn_seed(seed)
         self.generator = np.random.default_rng(base)
-        self._policy = new_policy()
         searching = self.threads.number if evaluator is None else 1
-        self.buffers = [new_buffers(new_tools(base * 1000 + i, self._policy)) for i in range(searching)]
+        self.buffers = [new_buffers(new_tools(base * 1000 + i, GUIDED)) for i in range(searching)]
         self._rule, self._make_schedule = rule, make_schedule
         self._line = GameLine()
         self._speed = 0.0
@@ -96,10 +95,9 @@ class TreeSearch:
     def use(self, parameters: Parameters) -> None:
         """Search with other parameters from now on. This forgets the tree."""
         self.parameters = parameters
-        self._policy[:] = policy_of(parameters if isinstance(parameters, PlayoutParameters) else PlayoutParameters())
         self.context = new_context(parameters, self._rule, self.leaf)
         least = 2 * N_POINTS * len(self.buffers)
-        memory = parameters.tree_memory * MEGABYTE if isinstance(parameters, TreeParameters) else 0
+        memory = parameters.memory * MEGABYTE if isinstance(parameters, TreeParameters) else 0
         self._least, self._capacity = least, max(least, memory // NODE.itemsize)
         self.clear()
 
@@ -136,8 +134,6 @@ class TreeSearch:
         before = int(self.nodes[ROOT]["visits"])
         raw = self._begin(request, steps)
         most = limits.visits_from(before)
-        if isinstance(parameters, AlphaZeroParameters) and limits.seconds is not None and not request.analysis:
-            most = before + parameters.simulations if most is None else most
         left = None if most is None else most - int(self.nodes[ROOT]["visits"])
         run = Run(request, started, left, self.context.stop)
         schedule = self._make_schedule(self, run.expected(self._speed))

@@ -24,7 +24,7 @@ from nets.features import HISTORY
 from nobi_machine.jit import kernel
 from nobi_machine.records import record_fields, record_of
 from search.request import SearchRequest, excluded_until
-from search.textbook.parameters import FIRST_PLAY, MAX_DEPTH, AlphaZeroParameters, TextbookParameters, UctParameters
+from search.textbook.parameters import FIRST_PLAY, AlphaZeroParameters, TextbookParameters, UctParameters
 from search.textbook.playouts.board import in_atari, is_capture_or_joins, load_position
 from search.textbook.playouts.evaluation import PlayoutBuffers, evaluate, final_score, new_playout_buffers, value_of
 from search.textbook.playouts.patterns import EMPTY_NEIGHBOURS
@@ -36,6 +36,9 @@ from search.textbook.tree import NONE, ROOT, clear_node, first_child, number_of_
 PLAYOUT, NETWORK = 0, 1
 """What evaluates leaves."""
 
+MAX_DEPTH = 300
+"""The largest depth of a tree. Only positions full of kos get there."""
+
 LEAF, COUNTED, COLLISION, FULL = 0, 1, 2, 3
 """How the walk of `seek_leaf` ends: at a new leaf to be evaluated; at a node whose value is known, which is backed up
 already; at a node that is being evaluated, or without room for more nodes, where nothing was done."""
@@ -46,6 +49,7 @@ SETTINGS = np.dtype(
         ("first_play", "i8"),  # place in FIRST_PLAY
         ("rule", "i8"),  # rules.EVENLY, UCB1, PUCT or IMPROVED
         ("leaf", "i8"),  # PLAYOUT or NETWORK
+        ("largest_depth", "i8"),  # moves from the root to a leaf at most
     ],
     align=True,
 )
@@ -93,12 +97,11 @@ def new_context(parameters: TextbookParameters, rule: int, leaf: int) -> Context
     """Make a context with these parameters and no position yet. `rule`, `leaf`: as in SETTINGS."""
     settings = record_of(parameters, SETTINGS)
     settings["rule"], settings["leaf"] = rule, leaf
+    settings["largest_depth"] = 1 if rule == EVENLY else MAX_DEPTH
     if isinstance(parameters, AlphaZeroParameters):
         settings["first_play"] = FIRST_PLAY.index(parameters.first_play)
     if leaf == NETWORK:
         settings["expand_visits"] = np.inf  # who asks the network expands the leaf
-    if rule == EVENLY:
-        settings["largest_depth"] = 1
     return Context(
         rules=np.zeros(1, RULES),
         settings=settings,
@@ -246,7 +249,7 @@ def expand(nodes, ctx, buffers, last, depth):
                 continue
             clear_node(nodes[end], point)
             if has_priors:
-                set_prior(nodes[end], b, pos, colour, point, tools.table, buffers.distance, settings, tools.random)
+                set_prior(nodes[end], b, pos, colour, point, tools.table, buffers.distance, tools.random)
             end += 1
     if ctx.until[colour, PASS] <= depth or end == start:  # whatever is excluded, there is something to play
         clear_node(nodes[end], PASS)
@@ -255,7 +258,7 @@ def expand(nodes, ctx, buffers, last, depth):
             if pos.passes == 1 and pos.button == 0 and rules.scoring == SCORING_AREA:
                 score = final_score(pos, rules, buffers.playouts.area)
                 ends_and_wins = score > 0.0 if colour == WHITE else score < 0.0
-            set_pass_prior(nodes[end], ends_and_wins, settings)
+            set_pass_prior(nodes[end], ends_and_wins)
         end += 1
     if has_priors and settings.widening > 0.0:
         sort_by_prior(nodes, start, end)

@@ -44,7 +44,7 @@ from gtp_engine.version import VERSION
 from nobi_machine.shipped import FAMILIES
 from tests.conftest import REPOSITORY
 
-ROOMS = ("nobi_machine", "go_rules", "nets", "search", "gtp_engine", "training")
+ROOMS = ("nobi_machine", "go_rules", "nets", "search", "gtp_engine", "training", "nobi")
 CONSTRAINTS = REPOSITORY / "constraints.txt"
 LONGEST = 3600.0
 """Seconds after which a command counts as hung."""

@@ -147,7 +147,7 @@ def test_what_went_with_the_other_is_said_to_be_missing(installed: Environment) 
     installed.uninstall("stranger")
     done = installed.nobi("gtp", text=MOVE)
     assert (done.returncode, done.stdout) == (1, "")
-    told = "nobi: Nobi is not as it was installed: nets/evaluator.py and 2 other files changed or missing"
+    told = "nobi: Nobi is not as it was installed: nobi_machine/parameters.py and 2 other files changed or missing"
     assert done.stderr.startswith(f"{told}; {REMEDY}"), done.stderr
 
 

@@ -177,4 +177,4 @@ def test_the_kernels_records_are_the_declarations() -> None:
     expected = {name: getattr(parameters, name) for name in fields} | {"root_fpu_reduction": 0.0}
     assert {name: settings[name] for name in fields} == expected
     assert make_settings(parameters, 81, analysis=True)["wide_root_noise"] == 0.04
-    assert new_context(UctParameters(settled=0.75), UCB1, PLAYOUT).settings["settled"][0] == 0.75
+    assert new_context(UctParameters(widening=0.75), UCB1, PLAYOUT).settings["widening"][0] == 0.75

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from go_rules.points import BLACK, COLOUR_NAMES, COLUMNS, PASS, WHITE, point_at, to_vertex
+from go_rules.points import BLACK, COLOUR_NAMES, WHITE, to_vertex
 from gtp_engine.configuration.configuration import network_path
 from gtp_engine.gtp.call import Call
 from gtp_engine.gtp.commands.parameters import imitator
@@ -21,25 +21,16 @@ CANDIDATES_SHOWN = 3
 def showboard(session: Session, _call: Call) -> str:
     """Reply with the board as text. The last three moves are numbered, the newest with 1."""
     game = session.game
-    board = game.position["board"]
-    last = {move.point: str(i + 1) for i, move in reversed(list(enumerate(game.moves[:-4:-1]))) if move.point != PASS}
-    columns = "    " + " ".join(COLUMNS[: game.width])
-    lines = [f"Moves: {len(game.moves)}", columns]
-    for y in range(game.height):
-        points = [point_at(x, y) for x in range(game.width)]
-        cells = [_SYMBOLS[int(board[p])] + (last.get(p, " ") if board[p] else " ") for p in points]
-        lines.append(f" {game.height - y:2d} " + "".join(cells).rstrip())
     captured = game.position["captured"]
-    lines += [
+    lines = [
+        f"Moves: {len(game.moves)}",
+        str(game),
         f"Next player: {COLOUR_NAMES[game.to_play].capitalize()}",
         f"Rules: {rules_json(game.rules, komi=session.komi)}",
         f"Black stones captured: {captured[BLACK]}",
         f"White stones captured: {captured[WHITE]}",
     ]
     return "\n".join(lines)
-
-
-_SYMBOLS = ".XO"
 
 
 def gomill_explain_last_move(session: Session, _call: Call) -> str:

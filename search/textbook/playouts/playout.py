@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from go_rules.points import BLACK, EMPTY, N_POINTS, NO_POINT, PASS, WHITE
 from go_rules.random import below, seed_state, uniform
 from nobi_machine.jit import kernel
-from search.textbook.parameters import PlayoutParameters
 from search.textbook.playouts.board import (
     AROUND_OFFSETS,
     beside,
@@ -73,11 +72,8 @@ def new_policy(
     return np.array([(capture_rate, vital_rate, pattern_rate, self_atari_rate)], POLICY)
 
 
-def policy_of(parameters: PlayoutParameters) -> np.ndarray:
-    """Make a POLICY[1] with the rates that a player's parameters name."""
-    return new_policy(
-        parameters.capture_rate, parameters.pattern_rate, parameters.self_atari_rate, parameters.vital_rate
-    )
+GUIDED = new_policy(capture_rate=0.9, vital_rate=0.9, pattern_rate=0.9, self_atari_rate=0.4)
+"""How the players' playouts choose their moves."""
 
 
 @kernel

@@ -107,7 +107,7 @@ def test_defaults_fit_into_a_small_machine(monkeypatch: pytest.MonkeyPatch) -> N
     small = load(None, [], {}).fill(SearchParameters())
     assert (small.memory, small.cache_memory) == (256, 32)
     assert load(None, ["memory=300"], {}).fill(SearchParameters()).memory == 300
-    assert load(None, [], {}).fill(UctParameters()).tree_memory == 128
+    assert load(None, [], {}).fill(UctParameters()).memory == 128
     give_room(monkeypatch, LEAST)
     assert load(None, [], {}).fill(SearchParameters()).memory > 0
 
@@ -120,7 +120,7 @@ def test_defaults_fit_into_a_small_machine(monkeypatch: pytest.MonkeyPatch) -> N
         (["cache_memory=1048576"], "cache_memory must be at most 3070 with"),
         (["batch=1024", "workers=100"], "batch must be at most 117 with"),
         (["batch=100", "workers=1024"], "workers must be at most 117 with"),
-        (["player=rave", "tree_memory=2200"], "tree_memory must be at most 2048 with"),
+        (["player=rave", "memory=2200"], "memory must be at most 2048 with"),
     ],
 )
 def test_memory_that_the_machine_lacks_is_refused(
@@ -131,7 +131,7 @@ def test_memory_that_the_machine_lacks_is_refused(
     with pytest.raises(ParameterError, match=message):
         check(load(None, settings, {}))
     check(load(None, ["memory=2000", "cache_memory=1000"], {}))
-    check(load(None, ["player=rave", "tree_memory=1000"], {}))
+    check(load(None, ["player=rave", "memory=1000"], {}))
 
 
 def test_threads_need_memory_where_a_process_has_limits(monkeypatch: pytest.MonkeyPatch) -> None:

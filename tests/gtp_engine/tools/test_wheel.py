@@ -94,7 +94,7 @@ def test_what_is_no_wheel_is_refused_in_one_line(tmp_path: Path, content: bytes 
     assert "internal error" not in done.stderr
 
 
-ROOMS = ("nobi_machine", "go_rules", "nets", "search", "gtp_engine", "training")
+ROOMS = ("nobi_machine", "go_rules", "nets", "search", "gtp_engine", "training", "nobi")
 ONE_KERNEL = Session(
     ("-n", "1", "-r", "1", "-s", "from go_rules.random import next_u64, seed_state", "next_u64(seed_state(1))"),
     module="timeit",

@@ -12,7 +12,7 @@ import pytest
 import go_rules.game
 from go_rules.points import BLACK, from_vertex, to_vertex
 from search.reference.formulas import Gumbel, puct
-from search.reference.games import Go
+from search.reference.go import Go
 from search.reference.mcts import Game, Node, Pieces, Played, Prior, State, search
 from search.request import Limits, SearchRequest
 from search.textbook.parameters import AlphaZeroParameters
@@ -22,7 +22,7 @@ from tests.search.evaluators import FancifulEvaluator
 
 PLAIN = AlphaZeroParameters(
     leaves_in_flight=1,
-    turn_leaves=False,
+    random_symmetry=False,
     c_init=2.0,
     c_base=1e9,  # AlphaZero's growth of the exploration rate is no part of the reference
     first_play="draw",

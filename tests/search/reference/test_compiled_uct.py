@@ -13,12 +13,12 @@ import pytest
 import go_rules.game
 from go_rules.points import BLACK, EAST, EMPTY, NORTH, PASS, SOUTH, WEST, board_points, from_vertex, to_vertex
 from search.reference.formulas import rave, ucb1, widening
-from search.reference.games import Go
+from search.reference.go import Go
 from search.reference.mcts import FIRST, SECOND, Game, Node, Pieces, Played, Prior, State, expand, iterate
 from search.request import SearchRequest
 from search.textbook.parameters import PURE_UCT, UctParameters
 from search.textbook.playouts.evaluation import evaluate, value_of
-from search.textbook.playouts.playout import new_policy, new_tools
+from search.textbook.playouts.playout import GUIDED, new_tools
 from search.textbook.rules import UCB1
 from search.textbook.tree import NONE, ROOT, new_nodes, place_of_children
 from search.textbook.walk import PLAYOUT, back_up, new_buffers, new_context, place_root, select
@@ -35,8 +35,7 @@ class Compiled:
         self.points = board_points(game.width, game.height)
         self.parameters = parameters
         self.nodes = new_nodes(100_000)
-        policy = new_policy(parameters.capture_rate, parameters.pattern_rate, parameters.self_atari_rate)
-        self.buffers = new_buffers(new_tools(seed, policy))
+        self.buffers = new_buffers(new_tools(seed, GUIDED))
         self.buffers.room[:] = 1, len(self.nodes)
         context = new_context(parameters, UCB1, PLAYOUT)
         self.context = place_root(context, self.buffers, SearchRequest(game, game.to_play))
@@ -102,7 +101,7 @@ def assert_same_tree(compiled: Compiled, node: Node) -> int:
 MEMBERS = {
     "uct": PURE_UCT,
     "uct with priors": UctParameters(exploration=0.35, rave_equivalence=0.0),
-    "uct, widening": dataclasses.replace(PURE_UCT, widening=1.5, widening_exponent=0.4),
+    "uct, widening": dataclasses.replace(PURE_UCT, widening=1.5),
     "rave, exploring": UctParameters(exploration=0.3, rave_equivalence=300.0),
     "rave": UctParameters(),
 }
@@ -117,7 +116,7 @@ def test_the_same_walks_and_the_same_tree(size: int, name: str) -> None:
     formula = partial(rave, equivalence=equivalence, exploration=exploration)
     if equivalence == 0.0:
         formula = partial(ucb1, exploration=exploration)
-    widen = partial(widening, factor=parameters.widening, power=parameters.widening_exponent)
+    widen = partial(widening, factor=parameters.widening, power=0.5)
     game = Go(size, komi=0.5)
     start = game.start()
     compiled = Compiled(start, parameters, seed=size)

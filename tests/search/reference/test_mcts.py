@@ -11,7 +11,8 @@ from random import Random
 import pytest
 
 from search.reference.formulas import Gumbel, evenly, puct, rave, ucb1, widening
-from search.reference.games import CONNECT_FOUR, TIC_TAC_TOE, Board, Go, InARow
+from search.reference.games import CONNECT_FOUR, TIC_TAC_TOE, Board, InARow
+from search.reference.go import Go
 from search.reference.mcts import FIRST, SECOND, Game, Node, Pieces, Played, Prior, State, search, statistics
 from tests.conftest import REPOSITORY
 
@@ -250,7 +251,7 @@ def test_it_is_short_and_needs_no_package() -> None:
     folder = REPOSITORY / "search" / "reference"
     assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in folder.glob("*.py")) < 400
     code = (
-        "import sys, search.reference.formulas, search.reference.games, search.reference.formulas\n"
+        "import sys, search.reference.formulas, search.reference.games\n"
         "print(*{'numpy', 'numba', 'onnxruntime'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True)

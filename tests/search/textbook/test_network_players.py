@@ -11,7 +11,6 @@ from go_rules.rule_names import preset
 from nets.constant import ConstantEvaluator
 from nets.evaluator import LOSS, WIN, Evaluation, EvaluationRequest, EvaluatorError
 from nets.symmetry import symmetric_point
-from search.request import Limits, SearchRequest
 from search.result import RESIGN
 from search.textbook.parameters import AlphaZeroParameters
 from search.textbook.tree import ROOT, place_of_children
@@ -20,7 +19,7 @@ from tests.search.textbook.making import player_of, search
 from tests.search.textbook.naive_search import NaiveNode, NaiveSearch
 
 TROMP_TAYLOR = preset("tromp-taylor")[0]
-EXACT = {"leaves_in_flight": 1, "turn_leaves": False, "tree_memory": 4}
+EXACT = {"leaves_in_flight": 1, "random_symmetry": False, "memory": 4}
 """One leaf at a time, and no symmetries: what the papers' formulas say, move by move."""
 NAMES = ("puct", "gumbel", "alphago", "value")
 
@@ -59,7 +58,7 @@ def compare(nodes: np.ndarray, index: int, naive: NaiveNode) -> int:
     "moves", ["", "C3 C2 D2 B3 pass", "A1 B1 pass A2", "C3 C4 B3 B4 D3 D4 A3 A4 E3 pass", "A2 D2 B1 C1 B3 C3 C2 B2"]
 )
 def test_puct_is_what_the_slow_search_says(moves: str, first_play: str) -> None:
-    parameters = AlphaZeroParameters(leaves_in_flight=1, turn_leaves=False, first_play=first_play)
+    parameters = AlphaZeroParameters(leaves_in_flight=1, random_symmetry=False, first_play=first_play)
     evaluator = FancifulEvaluator(sharpness=0.7)
     player = player_of("puct", evaluator, **EXACT, first_play=first_play)
     game = game_after(moves)
@@ -99,7 +98,7 @@ def test_no_score_is_more_than_the_board_holds(name: str) -> None:
 def test_leaves_in_flight_change_little() -> None:
     game = game_after("C3")
     alone = search(player_of("puct", CountingEvaluator(), **EXACT), game, 400)
-    together = search(player_of("puct", CountingEvaluator(), leaves_in_flight=16, turn_leaves=False), game, 400)
+    together = search(player_of("puct", CountingEvaluator(), leaves_in_flight=16, random_symmetry=False), game, 400)
     assert alone.visits == together.visits == 400
     assert abs(alone.winrate - together.winrate) < 0.05
 
@@ -138,7 +137,9 @@ class LikesThePoint(ConstantEvaluator):
 @pytest.mark.parametrize("vertex", ["B4", "C1"])
 def test_every_player_finds_what_the_network_values(name: str, vertex: str) -> None:
     place = (5 - int(vertex[1]), ord(vertex[0]) - ord("A"))
-    player = player_of(name, LikesThePoint(place), rollout_share=0.0, turn_leaves=False, considered=32, visits_each=1)
+    player = player_of(
+        name, LikesThePoint(place), rollout_share=0.0, random_symmetry=False, considered=32, visits_each=1
+    )
     game = Game(5, 5, TROMP_TAYLOR, 0.5)
     result = search(player, game, 150)
     assert to_vertex(player.choose(game, result), 5) == vertex
@@ -182,12 +183,6 @@ def test_noise_and_sampling_only_where_asked_for() -> None:
 
 
 # --- Limits, failing and resigning ------------------------------------------------------------------------------------
-
-
-def test_simulations_limit_a_move_that_only_time_limits() -> None:
-    player = player_of("puct", simulations=50, early_stop=False)
-    request = SearchRequest(Game(5, 5), BLACK, Limits(seconds=60.0))
-    assert player.search(request).new_visits == 50
 
 
 def test_a_failing_network_leaves_a_usable_player() -> None:

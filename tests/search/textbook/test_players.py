@@ -101,7 +101,7 @@ def test_visits_are_exact(name: str, visits: int) -> None:
 @pytest.mark.parametrize("name", ["mc", "uct", "rave", "alphago", "puct"])
 def test_a_time_limit_and_reports(name: str) -> None:
     seen: list[SearchResult] = []
-    player = player_of(name, **({"simulations": 10**9} if name in ("alphago", "puct") else {}))
+    player = player_of(name)
     player.warm_up(9, 9)
     limits = Limits(seconds=0.3, may_stop_early=False)
     request = SearchRequest(Game(9, 9), BLACK, limits, report=ReportRequest(seen.append, 0.05, ownership=True))
@@ -208,12 +208,12 @@ def test_moves_may_be_excluded(name: str) -> None:
 def test_a_full_tree() -> None:
     """Playouts go on without growing it; a search with a network ends."""
     game = Game(9, 9)
-    player = player_of("rave", tree_memory=1, workers=2)
-    result = search(player, game, 10000)
-    assert 9900 <= result.visits <= 10000, "two threads lose few of each other's updates"
+    player = player_of("rave", memory=4, workers=2)
+    result = search(player, game, 40000)
+    assert 39600 <= result.visits <= 40000, "two threads lose few of each other's updates"
     game.play(BLACK, result.moves[0].point)
     assert search(player, game, 100).moves
-    result = search(player_of("puct", tree_memory=4), Game(19, 19), 10**6)
+    result = search(player_of("puct", memory=4), Game(19, 19), 10**6)
     assert result.reason == StopReason.MEMORY
     assert result.visits > 100
 

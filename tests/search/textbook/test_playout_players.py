@@ -126,25 +126,18 @@ def test_first_play_urgency_and_exploration() -> None:
     assert shares[0] > shares[1] > shares[2]
 
 
-@pytest.mark.parametrize(("factor", "exponent"), [(1.0, 0.5), (4.0, 0.25), (0.1, 0.5), (2.0, 0.0)])
-def test_with_widening_every_move_considered_is_soon_tried_and_no_other(factor: float, exponent: float) -> None:
+@pytest.mark.parametrize("factor", [0.1, 1.0, 4.0])
+def test_with_widening_every_move_considered_is_soon_tried_and_no_other(factor: float) -> None:
     for visits in (50, 600):
-        result = search(player_of("uct", widening=factor, widening_exponent=exponent), Game(9, 9), visits)
-        assert visited(result) == min(82, max(1, int(np.ceil(factor * visits**exponent))))
+        result = search(player_of("uct", widening=factor), Game(9, 9), visits)
+        assert visited(result) == min(82, max(1, int(np.ceil(factor * visits**0.5))))
 
 
 @pytest.mark.parametrize("losses", [0.0, 1.0, 5.0])
 def test_a_tree_is_consistent_after_a_search_with_virtual_loss(losses: float) -> None:
-    result = search(player_of("uct", virtual_losses=losses), Game(9, 9), 500)
+    result = search(player_of("uct", virtual_loss=losses), Game(9, 9), 500)
     assert result.visits == 500
     assert sum(move.visits for move in result.moves) == 500
-
-
-def test_the_tree_is_no_deeper_than_allowed() -> None:
-    deep = search(player_of("uct", exploration=0.05), Game(5, 5), 2000)
-    assert max(len(move.pv) for move in deep.moves) > 2
-    shallow = search(player_of("uct", exploration=0.05, largest_depth=2), Game(5, 5), 2000)
-    assert max(len(move.pv) for move in shallow.moves) == 2
 
 
 # --- Flat Monte Carlo -------------------------------------------------------------------------------------------------

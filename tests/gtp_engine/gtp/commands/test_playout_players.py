@@ -30,14 +30,14 @@ def test_parameters_change_while_the_engine_runs() -> None:
     dialogue = Dialogue(TextbookPlayer("uct", workers=1, seed=1))
     assert dialogue.ask("kata-get-param exploration") == str(PURE_UCT.exploration)
     dialogue.ask("kata-set-param exploration 0.75")
-    dialogue.ask('kata-set-params {"widening": 4, "virtual_losses": 3, "capture_rate": 0.25, "maxVisits": 50}')
-    found = [dialogue.ask(f"kata-get-param {name}") for name in ("exploration", "widening", "capture_rate", "visits")]
+    dialogue.ask('kata-set-params {"widening": 4, "virtual_loss": 3, "score_weight": 0.25, "maxVisits": 50}')
+    found = [dialogue.ask(f"kata-get-param {name}") for name in ("exploration", "widening", "score_weight", "visits")]
     assert found == ["0.75", "4.0", "0.25", "50"]
     assert "widening must be 0 to 1000" in dialogue.refuse('kata-set-params {"exploration": 0.1, "widening": -1}')
     assert dialogue.ask("kata-get-param exploration") == "0.75"
     assert dialogue.refuse("kata-set-param cpuct 1") == "unknown parameter: cpuct"
     dialogue.ask("genmove b")
-    assert dialogue.session.player.parameters.virtual_losses == 3
+    assert dialogue.session.player.parameters.virtual_loss == 3
 
 
 def test_a_player_without_a_tree_has_no_exploration() -> None:
