@@ -74,7 +74,7 @@ class Game:
 
     @property
     def komi(self) -> float:
-        """White's points."""
+        """The points that white has in advance."""
         return self._game.komi
 
     @property
