@@ -24,7 +24,7 @@ from gtp_engine.json_engine.options import Options
 from gtp_engine.json_engine.query import read_query
 from gtp_engine.json_engine.records import Replayer
 from gtp_engine.json_engine.schedule import Position, Schedule
-from nets.human_network import HumanEvaluation
+from nets.bare_evaluation import HumanEvaluation
 from nets.human_profile import HumanProfile
 from nobi_machine.streams import note
 from nobi_machine.text import RepeatedName, parse_json, shown

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from gtp_engine.model_list import described
+from nets.bare_evaluation import HumanNetwork
 from nets.evaluator import Evaluator
-from nets.human_network import HumanNetwork
 from nets.human_profile import HumanProfile
 from nobi_machine.text import printable_path
 

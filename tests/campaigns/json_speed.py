@@ -25,7 +25,7 @@ from gtp_engine.json_engine.engine import JsonEngine
 from gtp_engine.json_engine.models import Models
 from gtp_engine.json_engine.options import Options
 from gtp_engine.networks import open_evaluator, suited_to
-from nets.recording import RecordingEvaluator
+from nets.evaluator import RecordingEvaluator
 from nobi_machine.memory import usable_cores
 from search.nobi.player import PuctPlayer
 from search.request import Limits, SearchRequest

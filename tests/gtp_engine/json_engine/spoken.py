@@ -11,9 +11,8 @@ from typing import Any
 from gtp_engine.json_engine.engine import JsonEngine
 from gtp_engine.json_engine.models import Models
 from gtp_engine.json_engine.options import Options
-from nets.constant import ConstantEvaluator
-from nets.evaluator import Evaluator
-from nets.human_network import HumanNetwork
+from nets.bare_evaluation import HumanNetwork
+from nets.evaluator import ConstantEvaluator, Evaluator
 from search.nobi.parameters import HumanParameters, SearchParameters
 
 PATIENCE = 60.0
