@@ -28,7 +28,7 @@ help:
 	@echo 'make training-tests      install PyTorch too, and run the tests that need it: the other half of CI'
 	@echo 'make conformance         other programs'"'"' own code against Nobi; it downloads them (ARGS="--visits 20")'
 	@echo 'make campaign-NAME       a long check from tests/campaigns (ARGS="..." passes options)'
-	@echo 'make weights RUN=folder AS=strong   embed the network of a training run (ROWS=kata-rows-1024.npz measures it)'
+	@echo 'make weights RUN=folder     embed the network of a training run (ROWS=kata-rows-1024.npz measures it)'
 	@echo 'make wheel               dist/: a plain wheel, and one with compiled kernels (NETS="FILE ...": for these networks too)'
 	@echo 'make gpu-folder OUT=folder ARGS="-c docs/recipes/gpu.toml ..."   what a leg on another machine needs (ARGS=--help)'
 	@echo 'make docs                docs/parameters.md from the declarations'
@@ -75,7 +75,7 @@ docs: $(VENV)/.installed
 
 # RUN is a folder of `nobi train`, or of anything else that left a student.bin.gz there.
 weights: $(VENV)/.installed
-	@$(BIN)/python -m training.run.embed "$(RUN)" "$(AS)" $(ROWS)
+	@$(BIN)/python -m training.run.embed "$(RUN)" $(ROWS)
 
 # Two wheels in dist/: a plain one, and one with kernels for this Python, this numba, and x86-64 processors with AVX2 or
 # AVX-512. NETS names files of networks whose kernels are wanted too.

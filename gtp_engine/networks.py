@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING, TypeVar
 from gtp_engine.errors import UserError
 from gtp_engine.version import VERSION
 from nets.at_hand import FOR_PROCESSORS, PUBLISHED, AtHand, at_hand, fetched_folder, how_to_get
+from nets.cache import remember_opened, remember_rate, remembered_rate, was_opened_before
 from nets.devices import device_of
 from nets.embedded import EMBEDDED
 from nets.human_profile import HumanProfile, parse_profile
-from nets.opened_before import remember_opened, remember_rate, remembered_rate, was_opened_before
 from nobi_machine.streams import note
 from nobi_machine.text import printable_path
 from search.nobi.parameters import SearchParameters
 
 if TYPE_CHECKING:
     from gtp_engine.configuration.configuration import Configuration
+    from nets.bare_evaluation import HumanNetwork
     from nets.evaluator import Evaluator
-    from nets.human_network import HumanNetwork
     from search.player import Player
 
 Opened = TypeVar("Opened")
@@ -93,7 +93,7 @@ def known_rate(configuration: Configuration) -> float | None:
 
 
 def advice(configuration: Configuration) -> str:
-    """Say in a few words how to play more strongly than with a network that comes along; '' where another one plays."""
+    """Say in a few words how to play more strongly than with the embedded network; '' where another one plays."""
     if configuration.has_own_net or configuration.net is None:
         return ""
     does = "use" if any(each.name == FOR_PROCESSORS and each.is_whole for each in at_hand()) else "get"
@@ -102,7 +102,7 @@ def advice(configuration: Configuration) -> str:
 
 def with_network(configuration: Configuration, network: AtHand) -> Configuration:
     """Copy a configuration with this network in place of its own, and with someone to imitate if it needs that."""
-    value = network.name if network.name in EMBEDDED else str(network.path)
+    value = network.name if network.name == EMBEDDED else str(network.path)
     values = {**configuration.values, "net": value}
     if network.header is not None and network.header.imitates_people:
         values = {"human_profile": ANY_PROFILE, **values}

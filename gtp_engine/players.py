@@ -18,7 +18,7 @@ from gtp_engine.configuration.configuration import SYNONYMS, WITH_NETWORK
 from gtp_engine.errors import UserError, is_of_user
 from gtp_engine.networks import ANY_PROFILE, check_network, open_evaluator, suited_to
 from nets.devices import AUTO
-from nets.embedded import EMBEDDED, NO_NETWORK, USUAL, network_file
+from nets.embedded import EMBEDDED, NO_NETWORK, network_file
 from nobi_machine.memory import LEAST_ADDRESSES, lacking_addresses
 from nobi_machine.parameters import ParameterError, ParameterTable, declared, declared_by
 from nobi_machine.streams import note
@@ -60,7 +60,7 @@ def _network(configuration: Configuration) -> Player:
     parameters = configuration.fill(suited_to(evaluator))
     if configuration.human_net is None:
         return PuctPlayer(evaluator, parameters)
-    from nets.human_network import HumanNetwork
+    from nets.bare_evaluation import HumanNetwork
 
     human = HumanNetwork(open_evaluator(configuration, of_people=True))
     if human.evaluator.attributes.profile is not None and configuration.engine.human_profile is None:
@@ -156,7 +156,7 @@ def chosen_player(configuration: Configuration) -> str:
     imitates = bool(engine.human_profile) and configuration.human_net is None
     with_network = WITH_PROFILE if imitates else WITH_NETWORK
     named, is_there = configuration.engine.net, configuration.net is not None
-    asked = configuration.engine.player or (with_network if is_there or named in EMBEDDED else WITHOUT_NETWORK)
+    asked = configuration.engine.player or (with_network if is_there or named == EMBEDDED else WITHOUT_NETWORK)
     name = SYNONYMS.get(asked, asked)
     if name not in PLAYERS:
         raise ParameterError(f"unknown player {name} (known: {', '.join(PLAYERS)})")
@@ -165,8 +165,8 @@ def chosen_player(configuration: Configuration) -> str:
         raise ParameterError(f"human_net is for the player {WITH_NETWORK} alone; the player {asked} has no use for it")
     if imitates and not (needs_network and configuration.has_own_net):
         raise ParameterError("human_profile needs a HumanSL network: --net FILE")
-    if needs_network and not is_there and named in EMBEDDED:
-        raise ParameterError(f"this installation lacks its network {named} ({network_file(named)})")
+    if needs_network and not is_there and named == EMBEDDED:
+        raise ParameterError(f"this installation lacks its network {named} ({network_file()})")
     if needs_network and not is_there:
         raise ParameterError(f"the player {asked} needs a network: --net FILE")
     return str(name)
@@ -182,8 +182,8 @@ def check(configuration: Configuration, addresses: int = LEAST_ADDRESSES) -> Con
 
     Return the configuration without values of the user's files that would, each with a complaint: what cannot be had on
     this machine, and all values that do not go together, unless the command line gave them. A network of the user's is
-    opened when it is seen for the first time, which takes a second or two. Embedded ones are trusted. `addresses`: the
-    bytes of address space that the command needs. Raises ParameterError, UserError and EvaluatorError.
+    opened when it is seen for the first time, which takes a second or two; the embedded one is trusted. `addresses`:
+    the bytes of address space that the command needs. Raises ParameterError, UserError and EvaluatorError.
     """
     while (failure := _failure(configuration, addresses)) is not None:
         guilty = _guilty(configuration, failure, addresses)
@@ -191,7 +191,7 @@ def check(configuration: Configuration, addresses: int = LEAST_ADDRESSES) -> Con
             raise failure.error
         configuration = configuration.without(guilty, failure.error)
     if configuration.net is None and configuration.engine.net is None and configuration.engine.player is None:
-        note(f"this installation lacks its network ({network_file(USUAL)}): playing without one, which is weak")
+        note(f"this installation lacks its network ({network_file()}): playing without one, which is weak")
     return configuration
 
 

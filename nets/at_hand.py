@@ -1,4 +1,4 @@
-"""The networks at hand, by name: those that come along, those that were fetched, and those of other Go programs.
+"""The networks at hand, by name: the one that comes along, those that were fetched, and those of other Go programs.
 
 A network's name is that of its file without the ending. One that KataGo has published has its published name, whatever
 its file is called. A listing reads the first bytes of files and no more, because `nobi gtp --net NAME` waits for it.
@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from nets.embedded import EMBEDDED, FAST, NO_NETWORK, STRONG, embedded_network
+from nets.embedded import DEPARTED, EMBEDDED, NO_NETWORK, embedded_network
 from nobi_machine.cache import data_root
 from nobi_machine.files import opened_regular, read_regular
 from nobi_machine.text import shown
@@ -153,8 +153,7 @@ class Ranked:
 SMALL = 9 * 9
 RANKED = (
     Ranked(FOR_PROCESSORS, 3, 10),
-    Ranked(STRONG, 3, 8),
-    Ranked(FAST, 0, 0),
+    Ranked(EMBEDDED, 0, 0),
 )
 """The strongest first."""
 
@@ -264,10 +263,10 @@ def at_hand(table: tuple[Published, ...] = PUBLISHED) -> list[AtHand]:
 
 
 def is_name(text: str) -> bool:
-    """Return whether a text can be the name of a network at hand: it is not the path of a file, and means no network
-    that comes along, nor none."""
+    """Return whether a text can be the name of a network at hand: it is not the path of a file, and means neither
+    the network that comes along, nor one that did, nor none."""
     is_path = os.path.basename(text) != text or text.lower().endswith(SUFFIXES)
-    return bool(text) and not is_path and text not in (*EMBEDDED, NO_NETWORK)
+    return bool(text) and not is_path and text not in (EMBEDDED, *DEPARTED, NO_NETWORK)
 
 
 def network_named(name: str) -> AtHand | None:
@@ -294,10 +293,8 @@ def how_to_get(name: str) -> str:
 
 def _files() -> Iterator[tuple[str, Path]]:
     """The files that may be networks, and whose they are."""
-    for name in EMBEDDED:
-        path = embedded_network(name)
-        if path is not None:
-            yield COMES_ALONG, path
+    if (path := embedded_network()) is not None:
+        yield COMES_ALONG, path
     yield from ((FETCHED, path) for path in _networks_in(fetched_folder()))
     with contextlib.suppress(RuntimeError):  # a user without a home
         home = Path.home()

@@ -1,15 +1,20 @@
-"""Files made from networks and kept in the user's cache directory: conversions and calibrations.
+"""What the cache directory keeps of networks: what was made from their files, and that they were opened before.
 
-A conversion that somebody else has planted, or another network's, would play badly in silence. So only entries of our
-own are used, each under its own key (nobi_machine/cache.py). Imports nothing heavy.
+Imports nothing heavy.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
 from nobi_machine.cache import cache_root, read_entry, write_entry
+
+# --- Conversions and calibrations ------------------------------------------------------------------------------------
+# A conversion that somebody else has planted, or another network's, would play badly in silence. So only entries of our
+# own are used, each under its own key (nobi_machine/cache.py).
 
 UNUSED_DAYS = 90
 
@@ -30,3 +35,52 @@ def cached(name: str, key: str, derive: Callable[[], bytes]) -> bytes:
         found = derive()
         write_entry(path, key, found, UNUSED_DAYS)
     return found
+
+
+# --- Files that were opened before -----------------------------------------------------------------------------------
+# A network that cannot be used has to be reported before the engine answers anything, but opening one takes longer than
+# a controller may wait for its first answer. So a file that was opened once is trusted until its size or time changes.
+# How fast this machine computes its network is remembered in the same way.
+
+
+def was_opened_before(path: Path, how: str = "") -> bool:
+    """Return whether this file, unchanged, was opened before with the options that `how` names."""
+    try:
+        marker, key = _marker(path, how)
+    except OSError:
+        return False
+    return read_entry(marker, key) is not None
+
+
+def remember_opened(path: Path, how: str = "") -> None:
+    """Remember that a file was opened with the options that `how` names. An unwritable cache is no error."""
+    with contextlib.suppress(OSError):
+        marker, key = _marker(path, how)
+        if read_entry(marker, key) is None:
+            write_entry(marker, key, b"", UNUSED_DAYS)
+
+
+def remember_rate(path: Path, how: str, rate: float) -> None:
+    """Remember the evaluations a second of a file's network, measured in the way that `how` names. An unwritable cache
+    is no error."""
+    with contextlib.suppress(OSError):
+        marker, key = _marker(path, f"rate {how}")
+        write_entry(marker, key, f"{rate:.1f}".encode(), UNUSED_DAYS)
+
+
+def remembered_rate(path: Path, how: str) -> float | None:
+    """Return what `remember_rate` was last given for this file, unchanged, and the same `how`; None if nothing."""
+    try:
+        marker, key = _marker(path, f"rate {how}")
+    except OSError:
+        return None
+    found = read_entry(marker, key)
+    return None if found is None else float(found)
+
+
+def _marker(path: Path, how: str) -> tuple[Path, str]:
+    """The file that stands for a network's file, and the key to it."""
+    status = path.stat()
+    key = f"{path.resolve()}\n{status.st_size}\n{status.st_mtime_ns}\n{how}"
+    name = hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    return networks_directory() / f"opened-{name}", key

@@ -1,13 +1,17 @@
 """The devices that can compute a network, by the names of `--device`: the package that brings each, and its defaults.
 
 Devices are onnxruntime's execution providers. Which of them are there depends on the package of onnxruntime that is
-installed; whether one starts, on the machine's drivers. Imports nothing heavy: the command line lists the names.
+installed; whether one starts, on the machine's drivers. Only this module imports onnxruntime, and only once a network
+is opened; else it is light: the command line lists the names.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from types import ModuleType
 
 AUTO = "auto"
 USUAL_BATCH = 4
@@ -137,3 +141,24 @@ def devices_among(providers: Sequence[str]) -> list[str]:
 def device_of(provider: str) -> Device:
     """Return the device with this provider; the processor for an unknown one."""
     return next((device for device in DEVICES if device.provider == provider), CPU)
+
+
+def runtime_version() -> str:
+    """Return the version of the installed onnxruntime."""
+    return str(onnxruntime_module().__version__)
+
+
+def offered_providers() -> list[str]:
+    """Return what the installed onnxruntime was built with; none of it need work on this machine."""
+    return list(onnxruntime_module().get_available_providers())
+
+
+@lru_cache(maxsize=1)
+def onnxruntime_module() -> ModuleType:
+    """Import onnxruntime so that it tells its makers nothing. By default it keeps an identifier of this machine and
+    a database of what it did in the user's cache directory, and sends that over the network (its Privacy.md)."""
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read when it is imported; processes that we start inherit it
+    import onnxruntime
+
+    onnxruntime.disable_telemetry_events()  # builds for Windows that report to the system read no variable
+    return onnxruntime

@@ -1,10 +1,7 @@
-"""The networks that come with the engine: their files, and their calibration for int16.
+"""The network that comes with the engine: its file, and its calibrations for int16.
 
-    strong    the usual one
-    fast      a small one, for moves in a moment on small boards, and for old processors
-
-`make weights RUN=folder AS=fast` puts another one there; nets/weights/README.md says what they are and how they were
-made. Imports nothing heavy: the command line asks whether they are there.
+`make weights RUN=folder` puts another one there; nets/weights/README.md says what it is and how it was made. Imports
+nothing heavy: the command line asks whether it is there.
 """
 
 from __future__ import annotations
@@ -19,40 +16,40 @@ if TYPE_CHECKING:
     from nets.native.calibrate import Verdict
 
 WEIGHTS = Path(__file__).resolve().parent / "weights"
-STRONG, FAST = "strong", "fast"
-USUAL = STRONG
-"""The name of the network that plays where nobody has named one."""
-EMBEDDED = (STRONG, FAST)
-"""The names of the networks."""
+EMBEDDED = "strong"
+"""The name of the network, which plays where nobody has named one."""
+DEPARTED = ("fast",)
+"""Names of networks that came with earlier versions; the embedded one plays in place of them."""
 NO_NETWORK = "none"
 """The name that means no network."""
 
 
-def network_file(name: str) -> Path:
-    """Return the path of an embedded network in KataGo's format, fp32. The installation may lack the file."""
-    return WEIGHTS / f"nobi-{name}.bin.gz"
+def network_file() -> Path:
+    """Return the path of the network in KataGo's format, fp32. The installation may lack the file."""
+    return WEIGHTS / f"nobi-{EMBEDDED}.bin.gz"
 
 
-def int16_file(name: str, products: str = "") -> Path:
-    """Return the path of a network's calibration for our own kernels (`Verdict` in nets/native/calibrate.py).
+def int16_file(products: str = "") -> Path:
+    """Return the path of the network's calibration for our own kernels (`Verdict` in nets/native/calibrate.py).
 
     Those of transformers are for processors with one kind of `products` (PRODUCTS in transformers/products.py)."""
-    return WEIGHTS / f"nobi-{name}-int16{products and '-'}{products}.npz"
+    return WEIGHTS / f"nobi-{EMBEDDED}-int16{products and '-'}{products}.npz"
 
 
-def facts_file(name: str) -> Path:
-    """Return the path of a description, in JSON for programs: where a network comes from and how it measured."""
-    return WEIGHTS / f"nobi-{name}.json"
+def facts_file() -> Path:
+    """Return the path of the description, in JSON for programs: where the network comes from and how it measured."""
+    return WEIGHTS / f"nobi-{EMBEDDED}.json"
 
 
-def notice_file(name: str) -> Path:
-    """Return the path of the notice of somebody else's licence, which a network has that began as a part of theirs."""
-    return WEIGHTS / f"LICENSE-nobi-{name}"
+def notice_file() -> Path:
+    """Return the path of the notice of somebody else's licence, which is there if the network began as a part of
+    theirs."""
+    return WEIGHTS / f"LICENSE-nobi-{EMBEDDED}"
 
 
-def embedded_network(name: str = USUAL) -> Path | None:
-    """Return the file of an embedded network, or None where the installation lacks it."""
-    path = network_file(name)
+def embedded_network() -> Path | None:
+    """Return the file of the embedded network, or None where the installation lacks it."""
+    path = network_file()
     return path if path.is_file() else None
 
 
@@ -62,12 +59,11 @@ def ready_made_int16(sha256: str, model: Model) -> Verdict | None:
 
     None for every other network, and where files are missing or damaged.
     """
-    for name in EMBEDDED:
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):  # files that are missing or damaged
-            if json.loads(facts_file(name).read_bytes())["sha256"] == sha256:
-                from nets.native.calibrate import depends_on_products, from_bytes
-                from nets.native.transformers.products import PRODUCTS_HERE
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):  # files that are missing or damaged
+        if json.loads(facts_file().read_bytes())["sha256"] == sha256:
+            from nets.native.calibrate import depends_on_products, from_bytes
+            from nets.native.transformers.products import PRODUCTS_HERE
 
-                path = int16_file(name, PRODUCTS_HERE if depends_on_products(model) else "")
-                return from_bytes(path.read_bytes(), model)
+            path = int16_file(PRODUCTS_HERE if depends_on_products(model) else "")
+            return from_bytes(path.read_bytes(), model)
     return None

@@ -1,22 +1,33 @@
-"""Opens a network's file: chooses the precision and the device, and returns an evaluator ready to run."""
+"""Opens a network's file: chooses the precision and the device, and returns an evaluator ready to run.
+
+Other forms of the network that are made from the file are kept in the cache directory.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import os
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nets.devices import CPU, Device, MissingDevice, device_for
+from nets.at_hand import ONNX_SUFFIX, SUFFIXES
+from nets.devices import CPU, Device, MissingDevice, device_for, offered_providers, runtime_version
 from nets.evaluator import EvaluatorError
-from nets.network_file import NetworkFile, Note, NotPackable, OpeningOptions, checked_by_trial
+from nobi_machine.files import read_regular
+from nobi_machine.fingerprint import source_fingerprint
+from nobi_machine.text import printable_path
 
 if TYPE_CHECKING:
+    from nets.graph.evaluator import OnnxEvaluator
     from nets.human_profile import HumanProfile
+    from nets.katago.model import Model
+    from nets.native.calibrate import Verdict
     from nets.native.evaluator import NativeEvaluator
-    from nets.onnx.evaluator import OnnxEvaluator
 
     AnyEvaluator = OnnxEvaluator | NativeEvaluator
 
@@ -44,7 +55,7 @@ def open_network(
 
     The first time, a KataGo network is converted, and calibrated for int16; the results are kept in the cache
     directory. On a processor the precision `auto` is int16 if that can compute the network and keeps the limits of
-    nets/precision/loss.py (networks of less than SMALLEST_AUTO_BYTES stay in fp32, and int16 is for one thread an
+    nets/loss.py (networks of less than SMALLEST_AUTO_BYTES stay in fp32, and int16 is for one thread an
     evaluation), on a GPU fp16 if it keeps them, else fp32. A precision asked for by name is used whatever it loses.
     Raises EvaluatorError, one line that names the file, or a device that is missing or does not start.
     """
@@ -67,11 +78,6 @@ def check_network(
     _open(path, precision, device, open_quickly, options)
 
 
-def check_device(device: str, precision: str = "auto") -> None:
-    """Raise what `open_network` would raise about this device and precision, without starting the device."""
-    _device(device, precision)
-
-
 def _open(
     path: Path,
     precision: str,
@@ -82,15 +88,13 @@ def _open(
     """Open a network on its device. Raises EvaluatorError."""
     if precision not in PRECISIONS:
         raise EvaluatorError(f"unknown precision {precision} (known: {', '.join(PRECISIONS)})")
-    chosen = _device(device, precision)
+    chosen = check_device(device, precision)
     file = NetworkFile(path)
     return on_processor(file) if chosen is CPU else _open_on_accelerator(file, precision, chosen, options)
 
 
-def _device(name: str, precision: str) -> Device:
-    """The device of this name, which computes in this precision. Raises EvaluatorError."""
-    from nets.onnx.runtime import offered_providers
-
+def check_device(name: str, precision: str = "auto") -> Device:
+    """Return the device of this name, which computes in this precision, without starting it. Raises EvaluatorError."""
     try:
         device = device_for(name, offered_providers)
     except MissingDevice as error:
@@ -117,7 +121,7 @@ def _open_on_processor(file: NetworkFile, precision: str, options: OpeningOption
 
 def _open_on_accelerator(file: NetworkFile, precision: str, device: Device, options: OpeningOptions) -> OnnxEvaluator:
     """A network on another device than the processor. Raises EvaluatorError where that does not work."""
-    from nets.onnx.check import check_onnx
+    from nets.graph.check import check_onnx
 
     plain = file.onnx()
     own = check_onnx(plain, file.source).precision
@@ -166,3 +170,166 @@ def _note_on_stderr(line: str) -> None:
 def load_onnx(path: Path) -> bytes:
     """Return the ONNX model of a network's file; a KataGo network is converted. Raises EvaluatorError."""
     return NetworkFile(path).onnx()
+
+
+# --- A file, and what is made from it --------------------------------------------------------------------------------
+
+Note = Callable[[str], None]
+
+
+class NotPackable(EvaluatorError):
+    """Our own kernels cannot run a network in int16; the text says why."""
+
+
+@dataclass(frozen=True)
+class OpeningOptions:
+    """How to open a network; the fields are arguments of `open_network`."""
+
+    threads: int
+    """How many threads compute one evaluation together."""
+    optimism: float
+    """Default share of the optimistic policy, 0 to 1."""
+    profile: HumanProfile | None
+    """Whom a HumanSL network imitates; None for every other network."""
+    note: Note
+    """Is told what takes long and what was decided."""
+
+    def open_onnx(self, content: bytes, source: str, device: Device = CPU) -> OnnxEvaluator:
+        """Open an ONNX model; `source` is its name in errors. Raises EvaluatorError."""
+        from nets.graph.evaluator import OnnxEvaluator
+
+        return OnnxEvaluator(
+            content, source, threads=self.threads, optimism=self.optimism, profile=self.profile, device=device
+        )
+
+
+class NetworkFile:
+    """A network's file. What is made from a KataGo network is kept in the cache directory."""
+
+    def __init__(self, path: Path) -> None:
+        """Read the file. Raises EvaluatorError."""
+        from nets.katago.reader import MAX_BYTES
+
+        name = path.name.lower()
+        if os.path.exists(path) and not name.endswith(SUFFIXES):
+            known = ", ".join(SUFFIXES)
+            raise EvaluatorError(f"{printable_path(path)}: not a network file (known endings: {known})")
+        try:
+            self.content = read_regular(path, MAX_BYTES)
+        except OSError as error:
+            raise EvaluatorError(f"{printable_path(path)}: {error.strerror}") from None
+        self.path, self.source = path, printable_path(path)
+        self.is_katago = not name.endswith(ONNX_SUFFIX)
+        self.sha256 = hashlib.sha256(self.content).hexdigest()
+
+    def onnx(self) -> bytes:
+        """Return the network as the ONNX model that runs everywhere. Raises EvaluatorError."""
+        if not self.is_katago:
+            return self.content
+        from nets.graph.convert import convert
+
+        return self._derived("", lambda: convert(self.content, self.source, self.sha256))
+
+    def open_plainly(self, options: OpeningOptions) -> OnnxEvaluator:
+        """Open the network in its own precision on the processor. Raises EvaluatorError."""
+        return options.open_onnx(self.onnx(), self.source)
+
+    def packable_model(self) -> Model:
+        """Return the network prepared for our own kernels. Raises NotPackable if they cannot run it, EvaluatorError."""
+        from nets.graph.convert import load_model
+        from nets.native.pack import unsupported_reason
+
+        model = load_model(self.content, self.source)
+        reason = unsupported_reason(model)
+        if reason:
+            raise NotPackable(f"{self.source}: {reason}")
+        return model
+
+    def int16(self, options: OpeningOptions) -> bytes:
+        """Return the network as our own kernels read it (nets/native/packed.py), after a calibration the first time.
+
+        Raises NotPackable if they cannot run it, EvaluatorError."""
+        from nets.native.packed import packed_key, to_bytes
+
+        def derive() -> bytes:
+            from nets.native.calibrate import packed_by
+
+            model = self.packable_model()
+            if (options.profile is None) != (model.trunk.metadata is None):
+                self.open_plainly(options)  # refuses a profile that is missing, or that means nothing to the network
+            verdict = self._calibration(model, options.note)
+            return to_bytes(packed_by(verdict, model), verdict.reason_against)
+
+        return self._derived(packed_key(), derive, "")
+
+    def _calibration(self, model: Model, note: Note) -> Verdict:
+        """Calibrate `packable_model`, or take over the calibration that ships with it if that holds here. Raises
+        EvaluatorError."""
+        from nets.embedded import ready_made_int16
+        from nets.graph.prepare import is_convolutional
+        from nets.native.calibrate import LARGE, calibrate, checked_here
+        from nets.native.profiles import PROFILES
+
+        ready = ready_made_int16(self.sha256, model)
+        if ready is not None:
+            found = checked_here(ready, model, self.open_plainly(OpeningOptions(1, 1.0, None, note)))
+            if not found.reason_against:
+                return found
+        is_large = model.parameters >= LARGE
+        takes = "some seconds" if is_convolutional(model) and not is_large else "up to a minute"
+        note(f"{self.path.name}: calibrating for this machine, once; this takes {takes}")
+        profile = None if model.trunk.metadata is None else PROFILES[0]
+        reference = self.open_plainly(OpeningOptions(1, 1.0, profile, note))
+        return calibrate(model, reference, progress=_announced(note) if is_large else lambda share: None)
+
+    def fp16(self) -> bytes:
+        """Return the network in fp16. Raises EvaluatorError."""
+        from nets.graph.fp16 import to_half
+
+        return self._derived(f"-{_fp16_key()}", lambda: to_half(self.onnx(), self.source))
+
+    def reason_against_fp16(self, device: Device, options: OpeningOptions, candidate: OnnxEvaluator) -> str:
+        """Return why `auto` does not use `candidate`, this network in fp16 on a device; empty if it may. Measured once.
+        Raises EvaluatorError."""
+        from nets.graph.fp16 import reason_against_fp16
+
+        def derive() -> bytes:
+            options.note(f"{self.path.name}: comparing fp16 with fp32 on {device.name}, once")
+            reference = checked_by_trial(options.open_onnx(self.onnx(), self.source, device), device)
+            return reason_against_fp16(reference, candidate).encode()
+
+        return self._derived(f"-{_fp16_key()}-{device.name}-{runtime_version()}", derive, ".txt").decode()
+
+    def _derived(self, kind: str, derive: Callable[[], bytes], suffix: str = ".onnx") -> bytes:
+        from nets.cache import cached
+
+        converter = source_fingerprint("nets.graph.convert")  # not imported: that takes long
+        name = f"{self.sha256[:24]}-{converter[:16]}{kind}{suffix}"
+        return cached(name, f"{self.sha256} {converter} {name}", derive)
+
+
+def _fp16_key() -> str:
+    """Name what the fp16 version of an ONNX model depends on besides it."""
+    return f"{source_fingerprint('nets.graph.fp16')[:12]}-fp16"
+
+
+def checked_by_trial(evaluator: OnnxEvaluator, device: Device) -> OnnxEvaluator:
+    """Return the evaluator after one evaluation, since some devices start and cannot compute. Raises EvaluatorError."""
+    try:
+        evaluator.warm_up(1, 9, 9)
+    except EvaluatorError as error:
+        raise EvaluatorError(f"device {device.name} does not work: {error}") from None
+    return evaluator
+
+
+def _announced(note: Note) -> Callable[[float], None]:
+    """Return a function that notes the share done of a calibration, in steps of a quarter."""
+    told = [0]
+
+    def progress(share: float) -> None:
+        quarter = int(share * 4)
+        if quarter > told[0]:
+            told[0] = quarter
+            note(f"calibrating: {25 * quarter} % done")
+
+    return progress

@@ -134,7 +134,7 @@ class Parameter:
     choices: tuple[str, ...] = ()
     """The values of a str, where only these are allowed; where there is a `check` too, it decides on any other."""
     departed: tuple[str, ...] = ()
-    """Values of a str that earlier versions had; the default is taken in place of them."""
+    """Values of a str that earlier versions had; the default, or what it stands for, is taken in place of them."""
     absent: str = ""
     """What a default of None means."""
     example: Any = None
@@ -155,7 +155,7 @@ class Parameter:
 
         An empty text is a value only where it is the default. `none` gives None where that is the default of a number.
         Raises ParameterError, whose text has the name `given` where the user knows the parameter by another one than
-        ours. A departed value gives the default, if there is a `note` to tell it; else it is an error as well.
+        ours. A departed value gives what the default means, if there is a `note` to tell it; else it is an error too.
         """
         named = shown(given) if given else self.name
         if value == "" and self.default == "":
@@ -170,11 +170,12 @@ class Parameter:
             known = (*self.choices, *self.departed)
             converted = next((each for each in known if folded(each) == folded(converted)), converted)
         if converted in self.departed:
-            gone = f"{named} {converted} is gone: {self.default} instead"
+            instead = self.absent if self.default is None else self.default
+            gone = f"{named} {converted} is gone: {instead} instead"
             if note is None:
                 raise ParameterError(gone)
             note(gone)
-            return self.default
+            return instead
         self.verify(converted, value, named)
         return converted
 

@@ -11,6 +11,8 @@ import pytest
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as for the command `nobi` (gtp_engine/cli.py)
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+SMALL_NETWORK = REPOSITORY / "tests" / "nets" / "golden_rows" / "convolutions.bin.gz"
+"""A network with random weights, for tests in which any will do; it is quicker than the embedded one."""
 
 
 @pytest.fixture(scope="session")

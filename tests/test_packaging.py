@@ -195,7 +195,7 @@ def test_an_installation_has_the_packages_and_the_network_and_nothing_else(
     files = [path for path in installed.rglob("*") if path.is_file()]
     expected = {name for name in tracked if name.split("/")[0] in PACKAGES}
     assert {path.relative_to(installed).as_posix() for path in files} == expected
-    assert "nets/weights/nobi-fast.bin.gz" in expected
+    assert "nets/weights/nobi-strong.bin.gz" in expected
     assert sum(path.stat().st_size for path in files) < 20_000_000, "a user downloads this"
 
 

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nets.katago.model import Model
-from nets.katago.parse import parse_model
 from nets.katago.reader import MAX_BYTES as MAX_NETWORK_BYTES
-from nets.katago.reader import ModelFormatError, decompress
+from nets.katago.reader import ModelFormatError, decompress, parse_model
 from nobi_machine import files
 from training.errors import TrainingError
 

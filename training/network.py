@@ -23,6 +23,9 @@ from torch.nn import functional
 
 from nets.evaluator import LEAD, NO_RESULT, SCORE_COLUMNS, SCORE_MEAN, SCORE_STDEV, Evaluation
 from nets.katago.model import (
+    EXCLUDED,
+    KO_FEATURE,
+    TERRITORY_FEATURE,
     Activation,
     AttentionBlock,
     Block,
@@ -36,8 +39,8 @@ from nets.katago.model import (
     PolicyHead,
     PoolingBlock,
     RmsTip,
+    softplus_units,
 )
-from nets.katago.score_outputs import EXCLUDED, KO_FEATURE, TERRITORY_FEATURE, softplus_units
 from nets.katago.writer import VERSION
 from training.errors import TrainingError
 from training.files import read_network

@@ -20,15 +20,13 @@ import numpy as np
 from go_rules.game import Game
 from go_rules.points import BLACK, WHITE
 from gtp_engine.match.openings import openings
-from nets.evaluator import EvaluationRequest
-from nets.recording import RecordingEvaluator
+from nets.evaluator import EvaluationRequest, RecordingEvaluator
 from nobi_machine.memory import usable_cores
 from search.nobi.parameters import SearchParameters
 from search.request import Limits, SearchRequest
 
 if TYPE_CHECKING:
-    from nets.evaluator import Evaluator
-    from nets.recording import RecordedPosition
+    from nets.evaluator import Evaluator, RecordedPosition
     from search.nobi.search import Search
     from search.result import SearchResult
 

@@ -98,7 +98,7 @@ class Configuration:
     @property
     def has_own_net(self) -> bool:
         """Whether the user named a network that did not come with the engine."""
-        return self.engine.net not in (None, NO_NETWORK, *EMBEDDED)
+        return self.engine.net not in (None, NO_NETWORK, EMBEDDED)
 
 
 def tell(*configurations: Configuration) -> None:
@@ -108,16 +108,14 @@ def tell(*configurations: Configuration) -> None:
 
 
 def network_path(name: str | None) -> Path | None:
-    """Return the path of the network that `name` means: an embedded one, the usual one if it is None; one at hand, by
-    its name or the beginning of it (nets/at_hand.py); or a file, with `~` expanded.
+    """Return the path of the network that `name` means: the embedded one, also if it is None; one at hand, by its
+    name or the beginning of it (nets/at_hand.py); or a file, with `~` expanded.
 
     Return None if it is `none`, or if the installation lacks the embedded network. A file need not exist. Raises
     ParameterError where several names begin so.
     """
-    if name is None:
+    if name in (None, EMBEDDED):
         return embedded_network()
-    if name in EMBEDDED:
-        return embedded_network(name)
     if name == NO_NETWORK:
         return None
     from nets.at_hand import AmbiguousName, is_name, network_named

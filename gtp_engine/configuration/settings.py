@@ -11,7 +11,7 @@ from pathlib import Path
 from gtp_engine.version import GTP_VERSION
 from nets.devices import AUTO
 from nets.devices import NAMES as DEVICE_NAMES
-from nets.embedded import USUAL
+from nets.embedded import DEPARTED, EMBEDDED
 from nets.human_profile import parse_profile
 from nobi_machine.cache import expand_home
 from nobi_machine.parameters import ParameterTable, parameter
@@ -66,9 +66,9 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
 
     # fmt: off
     net: str | None = parameter(
-        None, "The network: a KataGo file (.bin.gz, .txt.gz), an .onnx file, or one by its name, such as fast, of "
-        "those that `nobi networks` lists; none plays without one.", absent=USUAL, example="network.bin.gz",
-        metavar="FILE",
+        None, "The network: a KataGo file (.bin.gz, .txt.gz), an .onnx file, or one by its name of those that "
+        "`nobi networks` lists; none plays without one.", absent=EMBEDDED, example="network.bin.gz",
+        departed=DEPARTED, metavar="FILE",
         commands=("gtp", "play", "picture", "review", "benchmark", "tune", "doctor"),
     )
     player: str | None = parameter(
@@ -107,7 +107,7 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
     human_net: str | None = parameter(
         None, "A network that says what people would play, usually a HumanSL one, beside the network that searches; "
         "other parameters of this name say what is made of it.", absent="none", example="b18c384nbt-humanv0",
-        metavar="FILE", commands=("gtp",),
+        departed=DEPARTED, metavar="FILE", commands=("gtp",),
     )
     human_profile: str | None = parameter(
         None, "Whom a HumanSL network (human_net, else net) imitates: rank_5k, preaz_9d, rank_9d_5k, proyear_1990, ...",

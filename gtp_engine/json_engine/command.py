@@ -49,7 +49,7 @@ OF_A_DIALOGUE = frozenset(
 
 
 @click.command()
-@click.option("-model", "--net", "net", metavar="FILE", help="The network, a file, or fast.  [default: strong]")
+@click.option("-model", "--net", "net", metavar="FILE", help="The network, a file or a name.  [default: strong]")
 @click.option("-human-model", "human_model", metavar="FILE", help="A network that says what people would play.")
 @click.option("-config", "katago_configs", type=click.Path(path_type=Path), multiple=True, metavar="FILE",
               help="A configuration file of KataGo's; what means nothing here is skipped. Of several the later win.",
@@ -144,8 +144,8 @@ def _make_engine(
     from gtp_engine.networks import open_evaluator, suited_to
     from gtp_engine.players import compile_beside
     from gtp_engine.session.loading import warm_up_rules
-    from nets.human_network import HumanNetwork
-    from nets.merging import MergingEvaluator
+    from nets.bare_evaluation import HumanNetwork
+    from nets.threads import MergingEvaluator
 
     warm_up_rules(lambda: compile_beside(configuration))
     evaluator = open_evaluator(configuration)

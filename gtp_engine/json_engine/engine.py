@@ -24,8 +24,8 @@ from gtp_engine.json_engine.records import Replayer, position_hashes
 from gtp_engine.json_engine.schedule import Position, Schedule
 from gtp_engine.model_list import described
 from gtp_engine.version import GTP_VERSION, VERSION
+from nets.bare_evaluation import HumanEvaluation, HumanNetwork
 from nets.evaluator import Evaluator
-from nets.human_network import HumanEvaluation, HumanNetwork
 from nets.human_profile import HumanProfile
 from nobi_machine.streams import note
 from nobi_machine.text import RepeatedName, parse_json, printable_path, shown

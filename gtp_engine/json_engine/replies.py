@@ -13,7 +13,7 @@ from go_rules.game import Game
 from go_rules.points import COLOUR_LETTERS, PASS, board_points, to_vertex
 from gtp_engine.json_engine.options import SIDE_TO_MOVE
 from gtp_engine.json_engine.schedule import Position
-from nets.human_network import HumanEvaluation
+from nets.bare_evaluation import HumanEvaluation
 from search.result import LOWEST_UTILITY, MoveInfo, RawEvaluation, SearchResult
 
 DIGITS = 8

@@ -202,7 +202,7 @@ def _kernels(_: Installation) -> str:
 
 
 def _device(installation: Installation) -> str:
-    from nets.onnx.runtime import offered_providers
+    from nets.devices import offered_providers
 
     device = installation.configuration.engine.device
     offered = offered_providers()
@@ -256,9 +256,7 @@ def _speed(installation: Installation) -> str:
         return "speed: this player does not search"
     found = f"speed: {rate:,.0f} visits a second on {SPEED_SIZE}x{SPEED_SIZE}"
     if rate < SLOW:
-        raise Remark(
-            found, "analysis will be slow; `nobi tune` finds better settings, and --net fast is quicker and weaker"
-        )
+        raise Remark(found, "analysis will be slow; `nobi tune` finds better settings")
     return found
 
 

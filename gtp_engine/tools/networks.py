@@ -41,7 +41,7 @@ from nets.at_hand import (
     read_header,
     strongest,
 )
-from nets.embedded import EMBEDDED, FAST, network_file
+from nets.embedded import EMBEDDED, network_file
 from nobi_machine.cache import NOWHERE
 from nobi_machine.files import PUBLIC, read_regular, write_whole
 from nobi_machine.locks import folder_for_one
@@ -71,7 +71,7 @@ config_option = click.option(
 @click.option("--measure", is_flag=True, help="First measure those whose speed here is not known.")
 @click.pass_context
 def networks(ctx: click.Context, seconds: float | None, measure: bool) -> None:
-    """List the networks at hand: those that come with Nobi, those fetched, and those of KaTrain, KataGo and Lizzie.
+    """List the networks at hand: the one that comes with Nobi, those fetched, and those of KaTrain, KataGo and Lizzie.
 
     `--net` takes each by its name, or by the beginning of it. Below "blocks" are their number and their channels.
     Evaluations/s are of a search on 19x19 with your settings, where they have been measured: by --measure, by `nobi
@@ -144,7 +144,7 @@ def use_network(name: str, config_file: Path | None) -> None:
     net = configuration.net
     if net is None or not net.exists():
         raise UserError(f"{shown(name)}: no network at hand{how_to_get(name)}")
-    value = next((each for each in EMBEDDED if network_file(each) == net), os.path.abspath(net))
+    value = EMBEDDED if net == network_file() else os.path.abspath(net)
     file, network = printable_path(path), printable_path(value)
     in_the_way = sorted(given.places.keys() - configuration.places.keys())
     if in_the_way and not _plays(check_files(_written(given, value, file)), net):
@@ -298,11 +298,11 @@ def _content_of(connections: Connections, address: str, part: Path) -> bytes:
 def _check(content: bytes, source: str, suffix: str) -> None:
     """Raise EvaluatorError unless this is a network's file."""
     if suffix == ONNX_SUFFIX:
-        from nets.onnx.check import check_onnx
+        from nets.graph.check import check_onnx
 
         check_onnx(content, source)
     else:
-        from nets.conversion.convert import load_model
+        from nets.graph.convert import load_model
 
         load_model(content, source)
 
@@ -396,10 +396,10 @@ def strongest_of(rates: dict[str, float | None], seconds: float) -> str:
     ahead = next((each for each in RANKED if each.name in rates), None)
     if ahead is None:
         return "none of these networks was compared with others"
-    if ahead.name not in known and ahead.name != FAST:
+    if ahead.name not in known and ahead.name != EMBEDDED:
         return (
             f"strongest where it makes {ahead.enough} evaluations a move: {ahead.name}; `nobi networks --measure` says "
             "how many it makes here"
         )
     makes = f" ({known[best] * seconds:.0f} evaluations)" if best in known else ""
-    return f"strongest with {seconds:g} s for a move, of those that were compared: {best or FAST}{makes}"
+    return f"strongest with {seconds:g} s for a move, of those that were compared: {best or EMBEDDED}{makes}"

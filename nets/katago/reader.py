@@ -1,4 +1,4 @@
-"""Reads the parts of KataGo's model files: gzip, tokens between spaces, and arrays of floats.
+"""Reads KataGo's model files, versions 3 to 17: gzip, tokens between spaces, arrays of floats, and the `Model` in all.
 
 A stranger's file may be truncated, corrupt or made to exhaust memory. What is decompressed is capped, and no array
 is allocated before the bytes that fill it are known to be there. (Layout: KataGo's `cpp/neuralnet/desc.cpp`.)
@@ -15,6 +15,27 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
+from nets.human_profile import META_FEATURES
+from nets.katago.model import (
+    Activation,
+    AttentionBlock,
+    Block,
+    BottleneckBlock,
+    Convolution,
+    FeedForwardBlock,
+    FloatArray,
+    MetadataEncoder,
+    Model,
+    Multipliers,
+    Normed,
+    OrdinaryBlock,
+    PolicyHead,
+    PoolingBlock,
+    RmsTip,
+    Rope,
+    Trunk,
+    ValueHead,
+)
 from nobi_machine.text import parse_integer, parse_number
 
 MAX_BYTES = 1 << 30
@@ -183,3 +204,329 @@ class Reader:
 
     def _at_end(self) -> bool:
         return not self._content[self._at :].strip()
+
+
+# --- From the file to the model --------------------------------------------------------------------------------------
+
+OLDEST_VERSION, NEWEST_VERSION = 3, 17
+MAX_BLOCKS = 1000
+"""The most blocks, those inside bottlenecks included; KataGo's largest networks have about 200."""
+MAX_NESTING = 4
+MAX_KERNEL = 25
+
+INPUTS = {3: (22, 14), 4: (22, 14), 5: (22, 14), 6: (13, 12), 7: (22, 16)}
+"""The numbers of spatial planes and global features by version; 22 and 19 from version 8 on."""
+SCORE_CHANNELS = {3: 1, 4: 2, 5: 2, 6: 2, 7: 2, 8: 4}
+"""The number of score outputs by version; 6 from version 9 on."""
+
+
+def parse_model(content: bytes) -> Model:
+    """Parse a model file's decompressed content. Raises ModelFormatError."""
+    return read_model(Reader(content))
+
+
+def read_model(reader: Reader) -> Model:
+    """Read a model from the beginning of a file's decompressed content. Raises ModelFormatError."""
+    name = reader.word()
+    version = reader.integer("model version", 0, 1 << 29)
+    if not OLDEST_VERSION <= version <= NEWEST_VERSION:
+        raise ModelFormatError(
+            f"model version {version} is not supported (known: {OLDEST_VERSION} to {NEWEST_VERSION})"
+        )
+    spatial_inputs = reader.integer("input planes")
+    global_inputs = reader.integer("global inputs")
+    _expect((spatial_inputs, global_inputs) == INPUTS.get(version, (22, 19)), "unexpected number of inputs")
+    multipliers = _multipliers(reader) if version >= 13 else Multipliers()
+    has_metadata, pass_alive_under_suicide = False, False
+    if version >= 15:
+        has_metadata = reader.integer("metadata encoder version", 0, 1) == 1
+        pass_alive_under_suicide = reader.flag("pass-alive option")
+        for option in "CDEFGH":
+            reader.zero(f"model option {option}")
+    trunk = _trunk(reader, version, has_metadata)
+    _expect(trunk.stem.inputs == spatial_inputs, "the first convolution doesn't fit the input planes")
+    _expect(trunk.stem_global.shape[0] == global_inputs, "the first matrix doesn't fit the global inputs")
+    policy = _policy_head(reader, version, trunk.channels)
+    value = _value_head(reader, version, trunk.channels)
+    return Model(
+        name, version, spatial_inputs, global_inputs, multipliers, pass_alive_under_suicide, trunk, policy, value
+    )
+
+
+def _expect(condition: bool, complaint: str) -> None:
+    if not condition:
+        raise ModelFormatError(complaint)
+
+
+def _multipliers(reader: Reader) -> Multipliers:
+    reader.positive("td score multiplier")  # of training targets, which no engine sees
+    return Multipliers(
+        score_mean=reader.positive("score mean multiplier"),
+        score_stdev=reader.positive("score stdev multiplier"),
+        lead=reader.positive("lead multiplier"),
+        variance_time=reader.positive("variance time multiplier"),
+        shortterm_value_error=reader.positive("shortterm value error multiplier"),
+        shortterm_score_error=reader.positive("shortterm score error multiplier"),
+    )
+
+
+def _convolution(reader: Reader, inputs: int | None, outputs: int | None = None) -> Convolution:
+    name = reader.word()
+    height, width = (reader.integer(f"{name}: kernel", 1, MAX_KERNEL) for _ in range(2))
+    _expect(height % 2 == 1 and width % 2 == 1, f"{name}: a kernel must be odd")
+    channels_in, channels_out = (reader.integer(f"{name}: channels") for _ in range(2))
+    _expect(inputs in (None, channels_in), f"{name}: {channels_in} input channels where {inputs} arrive")
+    _expect(outputs in (None, channels_out), f"{name}: {channels_out} output channels where {outputs} are needed")
+    dilation = reader.integer(f"{name}: dilation", 1, MAX_KERNEL), reader.integer(f"{name}: dilation", 1, MAX_KERNEL)
+    weights = reader.floats(name, height, width, channels_in, channels_out)
+    return Convolution(np.ascontiguousarray(weights.transpose(3, 2, 0, 1)), dilation)
+
+
+def _activation(reader: Reader, version: int) -> Activation:
+    name = reader.word()
+    if version < 11:
+        return Activation.RELU
+    kind = reader.word()
+    try:
+        return Activation(kind)
+    except ValueError:
+        raise ModelFormatError(f"{name}: unknown activation {kind[:40]}") from None
+
+
+def _normed(reader: Reader, version: int, channels: int) -> Normed:
+    name = reader.word()
+    announced = reader.integer(f"{name}: channels")
+    _expect(announced == channels, f"{name}: {announced} channels where {channels} arrive")
+    epsilon = reader.positive(f"{name}: epsilon")
+    has_scale, has_bias = reader.flag(f"{name}: scale flag"), reader.flag(f"{name}: bias flag")
+    mean = reader.floats(name, channels).astype(np.float64)
+    variance = reader.floats(name, channels).astype(np.float64)
+    _expect(bool((variance + epsilon > 0).all()), f"{name}: a variance is negative")
+    gamma = reader.floats(name, channels).astype(np.float64) if has_scale else np.ones(channels)
+    beta = reader.floats(name, channels).astype(np.float64) if has_bias else np.zeros(channels)
+    with np.errstate(over="ignore"):
+        scale = gamma / np.sqrt(variance + epsilon)
+        bias = beta - scale * mean
+        merged = scale.astype(np.float32), bias.astype(np.float32)
+    _expect(bool(np.isfinite(merged).all()), f"{name}: a scale or bias is not finite")
+    return Normed(*merged, _activation(reader, version))
+
+
+def _matrix(reader: Reader, inputs: int | None, outputs: int | None = None) -> FloatArray:
+    name = reader.word()
+    rows, columns = (reader.integer(f"{name}: channels") for _ in range(2))
+    _expect(inputs in (None, rows), f"{name}: {rows} input channels where {inputs} arrive")
+    _expect(outputs in (None, columns), f"{name}: {columns} output channels where {outputs} are needed")
+    return reader.floats(name, rows, columns)
+
+
+def _vector(reader: Reader, channels: int) -> FloatArray:
+    name = reader.word()
+    announced = reader.integer(f"{name}: channels")
+    _expect(announced == channels, f"{name}: {announced} channels where {channels} arrive")
+    return reader.floats(name, channels)
+
+
+def _rms_weights(reader: Reader, channels: int) -> tuple[FloatArray, float]:
+    name = reader.word()
+    announced = reader.integer(f"{name}: channels")
+    _expect(announced == channels, f"{name}: {announced} channels where {channels} arrive")
+    epsilon = reader.positive(f"{name}: epsilon")
+    return reader.floats(name, channels), epsilon
+
+
+def _blocks(reader: Reader, version: int, count: int, channels: int, depth: int) -> tuple[Block, ...]:
+    return tuple(_block(reader, version, channels, depth) for _ in range(count))
+
+
+def _block(reader: Reader, version: int, channels: int, depth: int) -> Block:
+    kind = reader.word()
+    if kind not in BLOCK_KINDS:
+        raise ModelFormatError(f"unknown kind of block: {kind[:40]}")
+    name = reader.word()
+    reader.count("blocks", MAX_BLOCKS)
+    if kind == "ordinary_block":
+        before = _normed(reader, version, channels)
+        first = _convolution(reader, channels)
+        between = _normed(reader, version, first.outputs)
+        return OrdinaryBlock(before, first, between, _convolution(reader, first.outputs, channels))
+    if kind == "gpool_block":
+        return _pooling_block(reader, version, channels)
+    if kind == "nested_bottleneck_block":
+        _expect(depth < MAX_NESTING, f"{name}: blocks are nested too deeply")
+        count = reader.integer(f"{name}: blocks", 1, MAX_BLOCKS)
+        before = _normed(reader, version, channels)
+        narrow = _convolution(reader, channels)
+        inner = _blocks(reader, version, count, narrow.outputs, depth + 1)
+        after = _normed(reader, version, narrow.outputs)
+        return BottleneckBlock(before, narrow, inner, after, _convolution(reader, narrow.outputs, channels))
+    if kind == "transformer_attention_block":
+        return _attention_block(reader, name, channels)
+    return _feed_forward_block(reader, name, channels)
+
+
+BLOCK_KINDS = (
+    "ordinary_block",
+    "gpool_block",
+    "nested_bottleneck_block",
+    "transformer_attention_block",
+    "transformer_ffn_block",
+)
+
+
+def _pooling_block(reader: Reader, version: int, channels: int) -> PoolingBlock:
+    before = _normed(reader, version, channels)
+    first = _convolution(reader, channels)
+    pooled = _convolution(reader, channels)
+    pooled_norm = _normed(reader, version, pooled.outputs)
+    pooled_to_bias = _matrix(reader, 3 * pooled.outputs, first.outputs)
+    between = _normed(reader, version, first.outputs)
+    second = _convolution(reader, first.outputs, channels)
+    return PoolingBlock(before, first, pooled, pooled_norm, pooled_to_bias, between, second)
+
+
+def _attention_block(reader: Reader, name: str, channels: int) -> AttentionBlock:
+    heads, kv_heads, query_dimension, value_dimension = (reader.integer(f"{name}: heads") for _ in range(4))
+    _expect(heads % kv_heads == 0, f"{name}: {heads} heads cannot share {kv_heads} keys evenly")
+    uses_rope, learned = reader.flag(f"{name}: rope flag"), reader.flag(f"{name}: learned rope flag")
+    norm, epsilon = _rms_weights(reader, channels)
+    query = _matrix(reader, channels, heads * query_dimension)
+    key = _matrix(reader, channels, kv_heads * query_dimension)
+    value = _matrix(reader, channels, kv_heads * value_dimension)
+    output = _matrix(reader, heads * value_dimension, channels)
+    rope = None
+    if uses_rope:
+        _expect(query_dimension % 2 == 0, f"{name}: rotary embedding needs an even head size")
+        pairs = query_dimension // 2
+        rope = _learned_rope(reader, kv_heads, pairs) if learned else _fixed_rope(reader, pairs)
+    return AttentionBlock(heads, kv_heads, norm, epsilon, query, key, value, output, rope)
+
+
+def _learned_rope(reader: Reader, kv_heads: int, pairs: int) -> Rope:
+    name = reader.word()
+    shape = tuple(reader.integer(f"{name}: shape") for _ in range(3))
+    _expect(shape == (kv_heads, pairs, 2), f"{name}: shape {shape} where {(kv_heads, pairs, 2)} is needed")
+    return Rope(reader.floats(name, *shape))
+
+
+def _fixed_rope(reader: Reader, pairs: int) -> Rope:
+    """The first half of the pairs turn with y, the others with x, at frequencies theta^(-2i / pairs)."""
+    theta = reader.positive(reader.word())
+    half = pairs // 2
+    frequencies = np.zeros((1, pairs, 2))
+    with np.errstate(over="ignore"):
+        frequencies[0, :half, 1] = theta ** (-2.0 * np.arange(half) / pairs)
+        frequencies[0, half:, 0] = theta ** (-2.0 * np.arange(pairs - half) / pairs)
+    _expect(bool(np.isfinite(frequencies).all()), "rope theta is out of range")
+    return Rope(frequencies.astype(np.float32))
+
+
+def _feed_forward_block(reader: Reader, name: str, channels: int) -> FeedForwardBlock:
+    announced, hidden = reader.integer(f"{name}: channels"), reader.integer(f"{name}: hidden channels")
+    _expect(announced == channels, f"{name}: {announced} channels where {channels} arrive")
+    gated = reader.flag(f"{name}: gate flag")
+    norm, epsilon = _rms_weights(reader, channels)
+    first = _matrix(reader, channels, hidden)
+    gate = _matrix(reader, channels, hidden) if gated else None
+    return FeedForwardBlock(norm, epsilon, first, gate, _matrix(reader, hidden, channels))
+
+
+def _trunk(reader: Reader, version: int, has_metadata: bool) -> Trunk:
+    name = reader.word()
+    blocks = reader.integer(f"{name}: blocks", 1, MAX_BLOCKS)
+    channels = reader.integer(f"{name}: channels")
+    for kind in ("middle", "regular", "dilated", "pooled"):
+        reader.integer(f"{name}: {kind} channels", 0)  # each layer states its own again
+    has_rms_tip = False
+    if version >= 15:
+        has_rms_tip = reader.flag(f"{name}: kind of norm")
+        for option in "BCDEF":
+            reader.zero(f"{name}: trunk option {option}")
+    stem = _convolution(reader, None, channels)
+    stem_global = _matrix(reader, None, channels)
+    metadata = _metadata_encoder(reader, version, channels) if has_metadata else None
+    body = _blocks(reader, version, blocks, channels, 0)
+    tip = _rms_tip(reader, version, channels) if has_rms_tip else _normed(reader, version, channels)
+    return Trunk(stem, stem_global, metadata, body, tip)
+
+
+def _rms_tip(reader: Reader, version: int, channels: int) -> RmsTip:
+    name = reader.word()
+    announced = reader.integer(f"{name}: channels")
+    _expect(announced == channels, f"{name}: {announced} channels where {channels} arrive")
+    epsilon = reader.positive(f"{name}: epsilon")
+    spatial = reader.flag(f"{name}: spatial flag")
+    reader.zero(f"{name}: grouped norm")
+    gamma, beta = reader.floats(name, channels), reader.floats(name, channels)
+    return RmsTip(gamma, beta, epsilon, spatial, _activation(reader, version))
+
+
+def _metadata_encoder(reader: Reader, version: int, channels: int) -> MetadataEncoder:
+    name = reader.word()
+    inputs = reader.integer(f"{name}: inputs")
+    _expect(inputs == META_FEATURES, f"{name}: {inputs} inputs where {META_FEATURES} are known")
+    first = _matrix(reader, inputs)
+    first_bias = _vector(reader, first.shape[1])
+    first_activation = _activation(reader, version)
+    second = _matrix(reader, first.shape[1])
+    second_bias = _vector(reader, second.shape[1])
+    second_activation = _activation(reader, version)
+    third = _matrix(reader, second.shape[1], channels)
+    return MetadataEncoder(first, first_bias, first_activation, second, second_bias, second_activation, third)
+
+
+def _policy_head(reader: Reader, version: int, channels: int) -> PolicyHead:
+    name = reader.word()
+    if version >= 17:
+        outputs = reader.integer(f"{name}: channels", 2, 4)
+        _expect(outputs in (2, 4), f"{name}: {outputs} channels where 2 or 4 are known")
+        for option in "ABC":
+            reader.zero(f"{name}: policy option {option}")
+    else:
+        outputs = 4 if version == 16 else 2 if version >= 12 else 1
+    first = _convolution(reader, channels)
+    pooled = _convolution(reader, channels)
+    pooled_norm = _normed(reader, version, pooled.outputs)
+    pooled_to_bias = _matrix(reader, 3 * pooled.outputs, first.outputs)
+    first_norm = _normed(reader, version, first.outputs)
+    second = _convolution(reader, first.outputs, outputs)
+    if version < 15:
+        pass_only = _matrix(reader, 3 * pooled.outputs, outputs)
+        return PolicyHead(first, pooled, pooled_norm, pooled_to_bias, first_norm, second, pass_only, None, None, None)
+    pass_first = _matrix(reader, 3 * pooled.outputs)
+    pass_bias = _vector(reader, pass_first.shape[1])
+    pass_activation = _activation(reader, version)
+    pass_second = _matrix(reader, pass_first.shape[1], outputs)
+    return PolicyHead(
+        first,
+        pooled,
+        pooled_norm,
+        pooled_to_bias,
+        first_norm,
+        second,
+        pass_first,
+        pass_bias,
+        pass_activation,
+        pass_second,
+    )
+
+
+def _value_head(reader: Reader, version: int, channels: int) -> ValueHead:
+    name = reader.word()
+    if version >= 17:
+        for option in "ABC":
+            reader.zero(f"{name}: value option {option}")
+    scores = SCORE_CHANNELS.get(version, 6)
+    first = _convolution(reader, channels)
+    norm = _normed(reader, version, first.outputs)
+    hidden = _matrix(reader, 3 * first.outputs)
+    hidden_bias = _vector(reader, hidden.shape[1])
+    hidden_activation = _activation(reader, version)
+    value = _matrix(reader, hidden.shape[1], 3)
+    value_bias = _vector(reader, 3)
+    score = _matrix(reader, hidden.shape[1], scores)
+    score_bias = _vector(reader, scores)
+    ownership = _convolution(reader, first.outputs, 1)
+    return ValueHead(
+        first, norm, hidden, hidden_bias, hidden_activation, value, value_bias, score, score_bias, ownership
+    )

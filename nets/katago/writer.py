@@ -1,4 +1,4 @@
-"""Writing a model in KataGo's file format, version 15: the counterpart of parse.py for what Nobi trains.
+"""Writing a model in KataGo's file format, version 15: the counterpart of reader.py for what Nobi trains.
 
 Layers follow one another as text, their weights as little-endian float32 after `@BIN@`
 (https://github.com/lightvector/KataGo/blob/master/python/export_model_pytorch.py writes the same).

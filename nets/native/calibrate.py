@@ -24,6 +24,20 @@ from numpy.typing import NDArray
 from nets.evaluator import EvaluationRequest, Evaluator
 from nets.features import scratch_for
 from nets.katago.model import FloatArray, Model
+from nets.loss import (
+    GROSS,
+    LIMITS,
+    Answer,
+    Loss,
+    Positions,
+    answers,
+    compare_answers,
+    few_recorded,
+    reason_against,
+    recorded_positions,
+    shared_out,
+    with_doublings,
+)
 from nets.native.convolutions.packing import readings
 from nets.native.convolutions.tiling import FINER, LARGEST
 from nets.native.evaluator import NativeEvaluator
@@ -32,12 +46,9 @@ from nets.native.pack import pack
 from nets.native.packed import Packed
 from nets.native.profiles import PROFILES, varied
 from nets.native.simd.products import HERE
-from nets.native.taps import recorded
 from nets.native.transformers.packing import NO_INT8, Int8Matrix, Int8Parts
 from nets.native.transformers.products import HAS_INT8, IN_GROUPS
-from nets.native.transformers.rounding import choices, nearest, rounded
-from nets.precision.calibration_games import Positions, few_recorded, recorded_positions, with_doublings
-from nets.precision.loss import GROSS, LIMITS, Answer, Loss, answers, compare_answers, reason_against, shared_out
+from nets.native.transformers.rounding import choices, nearest, recorded, rounded
 
 WIDENING = 1.75
 """Factor of all ranges: other positions reach further, and cutting off costs more than coarser levels. The mean
@@ -76,7 +87,7 @@ class Verdict:
     highest: Mapping[str, FloatArray]
     """The highest values of activations that are told apart: [channels] by the names of their taps."""
     loss: Mapping[str, float]
-    """The fields of nets.precision.loss.Loss, measured on other positions than the ranges."""
+    """The fields of nets.loss.Loss, measured on other positions than the ranges."""
     reason_against: str
     """Why `auto` does not use the network in int16; empty if it may."""
     largest: int = LARGEST
@@ -148,7 +159,7 @@ def calibrate(
 
     As much of transformers has 8 bits as the limits allow. Convolutions are in bf16 where the processor has tile
     registers for it and the loss allows it; else in integers, and where the loss with large tiles is too much, smaller
-    tiles are used, which have finer levels. The positions are those of nets/precision/calibration_games.py where no
+    tiles are used, which have finer levels. The positions are those of nets/loss.py where no
     others are given. Without `may_have_bf16` convolutions are in integers, for any processor; without `may_have_int8`
     transformers are in 16 bits, for any too.
     """

@@ -40,7 +40,7 @@ class Step(NamedTuple):
     """One thing that the kernels run."""
 
     label: str
-    """The name of the block in the graph's taps (nets/conversion/trunk.py); the ends of a bottleneck share its name."""
+    """The name of the block in the graph's taps (nets/graph/layers.py); the ends of a bottleneck share its name."""
     stream: int
     """The number of the residual stream that it reads: 0 is the trunk's, 1 that of a bottleneck in it, and so on."""
     part: OrdinaryBlock | PoolingBlock | AttentionBlock | FeedForwardBlock | End

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nets.evaluator import LEAD, LOSS, NO_RESULT, SCORE_COLUMNS, SCORE_MEAN, SCORE_STDEV, VAR_TIME_LEFT, WIN
-from nets.katago.model import FloatArray
-from nets.katago.score_outputs import EXCLUDED, KO_FEATURE, TERRITORY_FEATURE, ScoreOutputs
+from nets.katago.model import EXCLUDED, KO_FEATURE, TERRITORY_FEATURE, FloatArray, ScoreOutputs
 from nets.native.simd.activations import CURVES, REACH, RELU
 from nobi_machine.jit import kernel
 

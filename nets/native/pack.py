@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nets.katago.model import FloatArray, Model, Trunk
-from nets.native.convolutions.packing import LayersWriter, is_curved
-from nets.native.convolutions.tiling import LARGEST
-from nets.native.network import CONVOLUTIONS, ROWS, RUN
-from nets.native.order import End, Step, runs, steps
-from nets.native.pack_heads import pack_heads, small_layers
-from nets.native.packed import Packed
-from nets.native.parameters import Writer, pad, padded
-from nets.native.simd.activations import CURVES
+from go_rules.points import MAX_SIZE
+from nets.katago.model import (
+    Activation,
+    AttentionBlock,
+    FeedForwardBlock,
+    FloatArray,
+    Model,
+    RmsTip,
+    Trunk,
+    score_outputs,
+)
+from nets.native.convolutions.layers import MOST_BUFFERS
+from nets.native.convolutions.packing import LayersWriter, Reading, is_curved, readings
+from nets.native.convolutions.tiling import LARGEST, PLACES
+from nets.native.network import CONVOLUTIONS, HEADS, NETWORK, ROWS, RUN
+from nets.native.order import MOST_STREAMS, End, Step, runs, steps
+from nets.native.outputs import SmallLayers
+from nets.native.packed import HEAD, Packed, Writer, pad, padded, pool_matrix
+from nets.native.simd.activations import CURVES, KINDS
+from nets.native.simd.processor import is_available
 from nets.native.simd.products import OUTPUTS
-from nets.native.stem import NETWORK
-from nets.native.transformers.packing import NO_INT8, BlocksWriter, Int8Parts, MatricesWriter
+from nets.native.transformers.packing import NO_INT8, BlocksWriter, Int8Parts, MatricesWriter, placed, spread
 
 
 @np.errstate(over="ignore", invalid="ignore")  # absurd weights: outputs that are not finite are refused
@@ -100,3 +110,132 @@ def _widths(trunk: Trunk, order: Sequence[Step]) -> tuple[int, ...]:
         if isinstance(part, End) and part.is_narrow:
             widths[stream + 1] = max(widths.get(stream + 1, 0), padded(part.convolution.outputs))
     return tuple(widths.values())
+
+
+def pack_heads(model: Model, writer: Writer, matrices: MatricesWriter) -> NDArray[np.void]:
+    """Make the HEADS record of a network, with what the kernel reads."""
+    trunk, policy, value = model.trunk, model.policy, model.value
+    tip, stream = trunk.tip, placed([trunk.channels])
+    result = np.zeros(1, HEADS)
+    heads = result[0]
+    if isinstance(tip, RmsTip):
+        heads["tip"], heads["epsilon"], gamma, beta = 2 if tip.spatial else 1, tip.epsilon, tip.gamma, tip.beta
+    else:
+        gamma, beta = tip.scale, tip.bias
+    heads["share"] = 1 / trunk.channels
+    heads["gamma"], heads["beta"] = (writer.put(spread(each, stream)) for each in (gamma, beta))
+    heads["tip_activation"] = KINDS.index(tip.activation)
+    norms = policy.pooled_norm, policy.first_norm, value.norm
+    parts = [
+        each.followed_by(norm) for each, norm in zip((policy.pooled, policy.first, value.first), norms, strict=True)
+    ]
+    widths = [padded(each.outputs) for each in parts]
+    outputs = placed([each.outputs for each in parts], lanes=OUTPUTS)
+    matrix = np.concatenate([each.weights[:, :, 0, 0].T for each in parts], axis=1)
+    heads["matrix"] = matrices.put(matrix, stream, outputs)
+    heads["bias"] = writer.put(spread(np.concatenate([each.biases for each in parts]), outputs))
+    for name, width, norm in zip(("pooled", "policy", "value"), widths, norms, strict=True):
+        heads[f"{name}_blocks"], heads[f"{name}_activation"] = width // OUTPUTS, KINDS.index(norm.activation)
+    pools = pool_matrix(policy.pooled_to_bias * policy.first_norm.scale, policy.pooled.outputs, widths[1])
+    heads["pool_matrix"] = writer.put(pools.reshape(3, -1, OUTPUTS, widths[1]).transpose(1, 0, 2, 3))
+    # The two further channels of versions 16 and 17 predict values of moves, not moves.
+    heads["policy"] = writer.put(np.stack([pad(row, widths[1]) for row in policy.second.weights[:2, :, 0, 0]]))
+    heads["ownership"] = writer.put(pad(value.ownership.weights[0, :, 0, 0], widths[2]))
+    return result
+
+
+def small_layers(model: Model) -> SmallLayers:
+    """Return the layers of the heads that the big kernel does not compute."""
+    policy, value = model.policy, model.value
+    used, none = min(2, policy.channels), np.zeros(0, np.float32)
+    has_hidden = policy.pass_second is not None and policy.pass_bias is not None
+    pass_first = policy.pass_first if has_hidden else policy.pass_first[:, :used]
+    width = padded(policy.pooled.outputs)
+    by_block = pool_matrix(pass_first, policy.pooled.outputs, pass_first.shape[1]).reshape(
+        3, -1, OUTPUTS, pass_first.shape[1]
+    )
+    hidden = pool_matrix(value.hidden, value.first.outputs, value.hidden.shape[1])
+    return SmallLayers(
+        version=model.version,
+        pass_first=by_block.transpose(1, 0, 2, 3).reshape(3 * width, -1),
+        pass_bias=policy.pass_bias if policy.pass_bias is not None else none,
+        pass_activation=KINDS.index(policy.pass_activation or Activation.IDENTITY),
+        pass_second=policy.pass_second[:, :used] if policy.pass_second is not None else none,
+        hidden=hidden,
+        hidden_bias=value.hidden_bias,
+        hidden_activation=KINDS.index(value.hidden_activation),
+        value=value.value,
+        value_bias=value.value_bias,
+        score=score_outputs(model),
+    )
+
+
+# --- What the kernels cannot run -------------------------------------------------------------------------------------
+
+MOST_BYTES = 1 << 30
+"""The most memory that a network's integer weights may take."""
+DEEP = f"int16 is only for bottlenecks nested at most {MOST_STREAMS - 1} deep"
+
+
+def unsupported_reason(model: Model) -> str:
+    """Return the reason why this network cannot run in int16 on this processor; empty if it can."""
+    return unknown_to_kernels(model) if is_available() else "int16 needs a processor with AVX2, or a 64-bit ARM one"
+
+
+def unknown_to_kernels(model: Model) -> str:
+    """Return which part of a prepared network the kernels cannot run, whatever the processor; empty if none."""
+    order = list(steps(model.trunk.blocks))
+    layers = list(readings([step for step in order if not step.in_rows]))
+    if max((step.stream for step in order), default=0) >= MOST_STREAMS:
+        return DEEP
+    for layer in layers:
+        sides = {each.weights.shape[2:] for each in layer.parts}
+        if len(sides) > 1 or not sides <= {(3, 3), (1, 1)} or any(each.dilation != (1, 1) for each in layer.parts):
+            return "int16 is only for convolutions of 3x3 or 1x1 points side by side"
+    if reason := _reason_in_stem_and_heads(model):
+        return reason
+    if len({padded(each.outputs) for layer in layers for each in layer.parts}) * 3 > MOST_BUFFERS:
+        return "int16 is only for networks with few different numbers of channels"
+    size = weight_bytes(model)
+    return f"int16 would take {size >> 20} MiB; {MOST_BYTES >> 20} are allowed" if size > MOST_BYTES else ""
+
+
+def _reason_in_stem_and_heads(model: Model) -> str:
+    """The reason in its stem or heads; empty if there is none."""
+    trunk, policy, value = model.trunk, model.policy, model.value
+    stem = trunk.stem.weights.shape[2:]
+    heads = (policy.first, policy.pooled, policy.second, value.first, value.ownership)
+    if stem[0] != stem[1] or trunk.stem.dilation != (1, 1) or any(each.weights.shape[2:] != (1, 1) for each in heads):
+        return "int16 is only for square kernels, and 1x1 in the heads"
+    return ""
+
+
+def weight_bytes(model: Model) -> int:
+    """Count the bytes of the integer weights in a trunk that can be packed, and of its rows on the largest board."""
+    order = list(steps(model.trunk.blocks))
+    in_layers, in_rows = ([step for step in order if step.in_rows is each] for each in (False, True))
+    return _layers_size(readings(in_layers)) + _rows_size(in_rows)
+
+
+def _layers_size(layers: Iterable[Reading]) -> int:
+    return sum(
+        padded(each.inputs) * padded(each.outputs) * 2 * (PLACES if each.weights.shape[2] == 3 else 1)
+        for layer in layers
+        for each in layer.parts
+    )
+
+
+def _rows_size(order: Sequence[Step]) -> int:
+    """Bytes of the integer weights of transformer blocks, and of what their rows take on the largest board."""
+    size = widest = 0
+    for _, _, part in order:
+        if isinstance(part, AttentionBlock):
+            query, value = (-(-each // HEAD) * HEAD for each in (part.query_dimension, part.value_dimension))
+            outputs, mixed = (part.heads + part.kv_heads) * query + part.kv_heads * value, part.heads * value
+            size += 2 * len(part.norm) * (outputs + mixed)
+            widest = max(widest, outputs + mixed)
+        elif isinstance(part, FeedForwardBlock):
+            size += 6 * len(part.norm) * padded(len(part.second))
+        elif isinstance(part, End):
+            size += 2 * padded(part.convolution.inputs) * padded(part.convolution.outputs)
+    return size + 4 * MAX_SIZE**2 * widest

@@ -9,12 +9,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from nets.katago.model import MetadataEncoder, Work
+from nets.katago.model import FloatArray, MetadataEncoder, Work
+from nets.loss import measurement_fingerprint
 from nets.native.outputs import SmallLayers
-from nets.native.parameters import aligned
-from nets.native.simd.products import HERE
+from nets.native.simd.products import HERE, OUTPUTS
 from nets.native.transformers.products import PRODUCTS_HERE
-from nets.precision.loss import measurement_fingerprint
 
 Records = NDArray[np.void]
 
@@ -83,3 +82,62 @@ def from_bytes(content: bytes) -> tuple[Packed, str]:
     parameters[:] = packed.parameters
     packed.network["parameters"] = parameters.ctypes.data
     return replace(packed, parameters=parameters), reason_against
+
+
+# --- The numbers in memory -------------------------------------------------------------------------------------------
+# Arrays lie one after another in one piece.
+
+LARGEST_WEIGHT = 32767
+ALIGNMENT = 64
+HEAD = 16
+"""The channels of an attention head are padded to a multiple of this."""
+
+
+class Writer:
+    """Writes arrays one after another, each at a multiple of 64 bytes."""
+
+    def __init__(self) -> None:
+        self._arrays: list[NDArray[np.uint8]] = []
+        self._size = 0
+
+    def put(self, array: NDArray[np.generic]) -> int:
+        """Append an array and return its offset in bytes."""
+        flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        at = self._size
+        self._arrays.append(np.pad(flat, (0, -len(flat) % ALIGNMENT)))
+        self._size += len(self._arrays[-1])
+        return at
+
+    def content(self) -> NDArray[np.uint8]:
+        """Return all that was written. Nothing can be written after that."""
+        result = aligned(self._size)
+        at = 0
+        for array in self._arrays:
+            result[at : at + len(array)] = array
+            at += len(array)
+        self._arrays.clear()
+        return result
+
+
+def aligned(size: int) -> NDArray[np.uint8]:
+    """Make an array of `size` zero bytes whose address is a multiple of 64."""
+    space = np.zeros(size + ALIGNMENT, np.uint8)
+    start = -space.ctypes.data % ALIGNMENT
+    return space[start : start + size]
+
+
+def padded(channels: int) -> int:
+    """Round a number of channels up to a multiple of OUTPUTS."""
+    return -(-channels // OUTPUTS) * OUTPUTS
+
+
+def pad(values: FloatArray, channels: int) -> FloatArray:
+    """Add zeros to an array until it has so many channels, and return it as float32."""
+    return np.pad(values.astype(np.float32), (0, channels - len(values)))
+
+
+def pool_matrix(matrix: FloatArray, pooled: int, outputs: int) -> FloatArray:
+    """Turn a pooling matrix [3 * pooled, outputs] into [3, pooled, outputs], with padding for both."""
+    result = np.zeros((3, padded(pooled), outputs), np.float32)
+    result[:, :pooled, : matrix.shape[1]] = matrix.reshape(3, pooled, -1)
+    return result

@@ -19,7 +19,7 @@ import numpy as np
 import nobi_machine.jit
 from go_rules.game import Game
 from go_rules.points import BLACK
-from nets.constant import ConstantEvaluator
+from nets.evaluator import ConstantEvaluator
 from nobi_machine.launch import python_command
 from nobi_machine.memory import usable_cores
 from nobi_machine.streams import guard_stdin

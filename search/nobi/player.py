@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from go_rules.game import Game
 from go_rules.points import PASS, WHITE
 from go_rules.random import drawn_seed
+from nets.bare_evaluation import HumanNetwork
 from nets.evaluator import Evaluator
-from nets.human_network import HumanNetwork
-from nets.interruption import Stopped
 from nets.symmetry import SYMMETRIES
+from nets.threads import Stopped
 from search.nobi.doublings import fixed_doublings, handicap_doublings, has_learned_doublings
 from search.nobi.move_choice import choose_move, with_peoples_choice
 from search.nobi.parameters import HumanParameters, SearchParameters

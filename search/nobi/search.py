@@ -19,7 +19,7 @@ from go_rules.game import Game
 from go_rules.points import BLACK, WHITE
 from go_rules.random import drawn_seed
 from nets.evaluator import Evaluation, EvaluationRequest, Evaluator
-from nets.interruption import EvaluationThread, Stopped
+from nets.threads import EvaluationThread, Stopped
 from nobi_machine.memory import usable_cores
 from search.nobi.game_tree import GameTree
 from search.nobi.iteration import DECIDED, NO_CHECK, SELECT_NOTHING, advance, evaluate_leaves

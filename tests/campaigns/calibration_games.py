@@ -3,7 +3,7 @@
 Games differ in board size, rules and komi, and in how often each side plays a random move instead, so that their
 positions are even and lost, tidy and absurd. A network is used on all of these.
 
-    make campaign-calibration_games ARGS="--net FILE --out nets/precision/calibration_games.txt"
+    make campaign-calibration_games ARGS="--net FILE --out nets/calibration_games.txt"
 
 To write them anew changes how every network is calibrated: the limits in nets/native/calibrate.py have to be tried on
 golden positions again.
@@ -23,11 +23,11 @@ from go_rules.game import Game
 from go_rules.points import PASS, point_at
 from go_rules.rule_names import PRESETS
 from go_rules.rules import SCORING_AREA
-from nets.embedded import FAST, network_file
+from nets.embedded import network_file
 from nets.evaluator import EvaluationRequest, Evaluator
 from nets.features import Scratch, scratch_for
+from nets.loss import RecordedGame, encoded
 from nets.open import open_network
-from nets.precision.calibration_games import RecordedGame, encoded
 
 BLUNDERS = (0.0, 0.0, 0.05, 0.3)
 """Shares of random moves; each side of each game draws one."""
@@ -100,7 +100,7 @@ def _move(game: Game, logits: NDArray[np.float32], random: np.random.Generator) 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--net", type=Path, default=network_file(FAST), help="the network that plays, in fp32")
+    parser.add_argument("--net", type=Path, default=network_file(), help="the network that plays, in fp32")
     parser.add_argument("--out", type=Path, required=True, help="the file to write")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()

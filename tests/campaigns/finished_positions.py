@@ -1,6 +1,6 @@
 """Counts in how many of some 60 finished positions under Japanese rules a network passes after a short search.
 
-    make campaign-finished_positions ARGS="--net fast"
+    make campaign-finished_positions ARGS="--net strong"
     make campaign-finished_positions ARGS="--make --player FILE --net TEACHER.bin.gz --visits 200"
 
 Korean rules are the same here. Under territory rules a search goes on through KataGo's clean-up phases; a network that
@@ -26,8 +26,8 @@ from go_rules.points import BLACK, PASS, WHITE, point_at, to_vertex
 from go_rules.rule_names import preset
 from gtp_engine.configuration.configuration import network_path
 from nets.evaluator import Evaluator
+from nets.loss import RecordedGame
 from nets.open import open_network
-from nets.precision.calibration_games import RecordedGame
 from search.nobi.parameters import SearchParameters
 from search.nobi.player import PolicyPlayer, PuctPlayer
 from search.request import Limits, SearchRequest
@@ -258,11 +258,11 @@ def network(name: str, precision: str) -> Evaluator:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--net", default="fast", help="the network that is to pass")
+    parser.add_argument("--net", default="strong", help="the network that is to pass")
     parser.add_argument("--precision", default="auto")
     parser.add_argument("--visits", type=int, default=100)
     parser.add_argument("--make", action="store_true", help=f"write {FILE.name} anew")
-    parser.add_argument("--player", default="fast", help="the network whose policy plays these games")
+    parser.add_argument("--player", default="strong", help="the network whose policy plays these games")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     evaluator = network(options.net, options.precision)

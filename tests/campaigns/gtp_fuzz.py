@@ -107,12 +107,12 @@ def make_player(kind: str, seed: int) -> Any:
     from search.nobi.player import PuctPlayer
 
     if kind == "network":
-        from nets.embedded import FAST, network_file
+        from nets.embedded import network_file
         from nets.open import open_network
 
-        evaluator: Any = open_network(network_file(FAST))
+        evaluator: Any = open_network(network_file())
     else:
-        from nets.constant import ConstantEvaluator
+        from nets.evaluator import ConstantEvaluator
 
         evaluator = ConstantEvaluator()
     return Hasty(PuctPlayer(evaluator, SearchParameters(workers=1, memory=16, cache_memory=16, seed=seed)))

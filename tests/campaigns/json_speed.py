@@ -24,7 +24,7 @@ from gtp_engine.configuration.sources import load
 from gtp_engine.json_engine.engine import JsonEngine, Models
 from gtp_engine.json_engine.options import Options
 from gtp_engine.networks import open_evaluator, suited_to
-from nets.recording import RecordingEvaluator
+from nets.evaluator import RecordingEvaluator
 from nobi_machine.memory import usable_cores
 from search.nobi.player import PuctPlayer
 from search.request import Limits, SearchRequest

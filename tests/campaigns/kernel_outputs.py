@@ -19,10 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nets.conversion.convert import load_model
-from nets.embedded import FAST, network_file
+from nets import loss
+from nets.embedded import network_file
 from nets.evaluator import EvaluationRequest, Evaluator
 from nets.features import scratch_for
+from nets.graph.convert import load_model
+from nets.loss import few_recorded
 from nets.native.convolutions.tiling import FINER, LARGEST, tiling
 from nets.native.convolutions.transforms import transform_inputs
 from nets.native.simd.activations import CURVES, KINDS, activated, curve_at
@@ -42,11 +44,9 @@ from nets.native.transformers.products import (
 from nets.native.transformers.rounding import rounded
 from nets.native.transformers.rows import BYTE_ZERO
 from nets.open import open_network
-from nets.precision import loss
-from nets.precision.calibration_games import few_recorded
 from nobi_machine import jit
 from nobi_machine.jit import kernel
-from tests.nets.conversion.test_katago_networks import ATTENTION, FEED_FORWARD, NESTED, ORDINARY, POOLING, inputs
+from tests.nets.graph.test_katago_networks import ATTENTION, FEED_FORWARD, NESTED, ORDINARY, POOLING, inputs
 from tests.nets.native.networks import OF_BYTES, check, made, opened
 
 Named = Iterator[tuple[str, NDArray[Any]]]
@@ -179,10 +179,10 @@ def evaluated(name: str, evaluator: Evaluator) -> Named:
 
 
 def embedded() -> Named:
-    """The embedded network `fast` as `auto` opens it, which has to have been found right in 16 bits."""
+    """The embedded network as `auto` opens it, which has to have been found right in 16 bits."""
     loss.SLOWEST = math.inf  # emulated time tells nothing of a processor's speed
     notes: list[str] = []
-    evaluator = open_network(network_file(FAST), "auto", "cpu", note=notes.append)
+    evaluator = open_network(network_file(), "auto", "cpu", note=notes.append)
     assert evaluator.attributes.precision == "int16", notes
     for number, (spatial, global_) in enumerate(few_recorded(scratch_for(evaluator))):
         for field, values in evaluator.evaluate(EvaluationRequest(spatial, global_))._asdict().items():

@@ -32,7 +32,7 @@ class Samples:
     """Well-formed networks to mutate."""
 
     def __init__(self) -> None:
-        from nets.conversion.convert import convert
+        from nets.graph.convert import convert
         from tests.nets.random_networks import RandomNetwork
 
         self.katago: list[bytes] = []
@@ -181,7 +181,7 @@ def _varint(value: int) -> bytes:
 def _change_model(rng: random.Random, model: Any) -> None:
     from onnx import helper, numpy_helper
 
-    from nets.onnx.check import OPERATORS
+    from nets.graph.check import OPERATORS
 
     graph = model.graph
     node = rng.choice(graph.node)

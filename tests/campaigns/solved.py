@@ -13,7 +13,7 @@ import argparse
 import dataclasses
 import sys
 
-from nets.embedded import FAST, network_file
+from nets.embedded import network_file
 from nets.open import open_network
 from tests.search.solved import SOLVED, Solver
 
@@ -23,7 +23,7 @@ STEPS = (100, 300, 1000, 3000, 10_000, 30_000, 100_000)
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--visits", type=int, default=3000)
-    parser.add_argument("--net", default=str(network_file(FAST)))
+    parser.add_argument("--net", default=str(network_file()))
     options = parser.parse_args()
     solver = Solver(open_network(options.net))
     unsolved = 0

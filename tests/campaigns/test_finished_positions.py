@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from go_rules.points import BLACK, WHITE
-from nets.constant import ConstantEvaluator
-from nets.evaluator import Evaluation, EvaluationRequest
+from nets.evaluator import ConstantEvaluator, Evaluation, EvaluationRequest
 from search.nobi.parameters import SearchParameters
 from search.nobi.player import PuctPlayer
 from tests.campaigns.finished_positions import boards, ends_of_games, passes

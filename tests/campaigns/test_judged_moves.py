@@ -65,7 +65,7 @@ class Bench:
     def engine(self, wanted: str, search: str = "kata-search_analyze") -> str:
         return shlex.join([sys.executable, "-I", "-S", str(self.folder / "stub.py"), wanted, search, str(self.log)])
 
-    def run(self, *engines: str, judge: str = "fast", games: str = "--games", more: tuple[str, ...] = ()) -> Any:
+    def run(self, *engines: str, judge: str = "strong", games: str = "--games", more: tuple[str, ...] = ()) -> Any:
         folder = self.folder
         source = (games, str(folder / ("games" if games == "--games" else "records.npz")))
         options = ("--judge", judge, "--judge-visits", "1", "--phases", "4", "--positions", "12", "--walk", "2")
@@ -158,7 +158,7 @@ def test_an_interrupted_campaign_goes_on(bench: Bench, capsys: pytest.CaptureFix
 def test_answers_on_other_terms_stay_as_they_are(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
     engines = bench.engine(CENTRE), bench.engine(CENTRE)
     bench.run(*engines)
-    source = ("--games", str(bench.folder / "games"), "--judge", "fast", "--out", str(bench.answers.parent))
+    source = ("--games", str(bench.folder / "games"), "--judge", "strong", "--out", str(bench.answers.parent))
     assert main([*engines, "--visits", "8", *source]) == 1
     assert "has other terms (different visits, " in capsys.readouterr().err
     bench.answers.write_text("nonsense\n")
@@ -169,7 +169,7 @@ def test_answers_on_other_terms_stay_as_they_are(bench: Bench, capsys: pytest.Ca
 
 def test_an_engine_that_dies_is_named_with_its_last_words(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
     dying = shlex.join([sys.executable, "-I", "-S", "-c", "raise SystemExit('no network')"])
-    source = ("--games", str(bench.folder / "games"), "--judge", "fast", "--out", str(bench.folder / "out"))
+    source = ("--games", str(bench.folder / "games"), "--judge", "strong", "--out", str(bench.folder / "out"))
     assert main([bench.engine(CENTRE), dying, *source]) == 1
     assert re.search(r"^engine B: exited \(1\) at '.*'; its last words: no network$", capsys.readouterr().err, re.M)
 
@@ -201,7 +201,7 @@ def test_two_passes_do_not_count_dead_stones_among_players_who_agree() -> None:
     game.play(WHITE, point_at(0, 0))
     game.play(BLACK, PASS)
     game.play(WHITE, PASS)
-    player = judge("fast")
+    player = judge("strong")
     lead, winrate = value(player, 1, Position(0, 0, Path(), parse_sgf(to_sgf(game).encode()), len(game.moves)), PASS)
     assert lead < -50
     assert winrate < 0.1

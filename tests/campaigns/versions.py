@@ -38,7 +38,7 @@ SYSTEMS = (
 )
 """By uv's names for them. The last is macOS 14 or later."""
 TESTS = (
-    *("tests/nobi_machine", "tests/go_rules/sgf", "tests/nets/onnx", "tests/nets/conversion"),
+    *("tests/nobi_machine", "tests/go_rules/sgf", "tests/nets/graph"),
     *("tests/nets/test_golden_networks.py", "tests/search/nobi/test_search.py"),
     *("tests/gtp_engine/configuration", "tests/gtp_engine/json_engine", "tests/gtp_engine/tools"),
 )

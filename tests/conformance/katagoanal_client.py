@@ -23,7 +23,7 @@ def main(nobi: str, sgf: str, visits: int) -> int:
     with tempfile.NamedTemporaryFile("w", suffix=".cfg") as config:
         config.write("reportAnalysisWinratesAs = BLACK\nnumAnalysisThreads = 2\nmaxVisits = 50\n")
         config.flush()
-        network = Path(sys.argv[0]).resolve().parents[2] / "nets" / "weights" / "nobi-fast.bin.gz"
+        network = Path(sys.argv[0]).resolve().parents[2] / "nets" / "weights" / "nobi-strong.bin.gz"
         with KataGoDriver(nobi, config.name, str(network)) as driver:
             records = driver.analyze_game(game, max_visits=visits)
     good = [r for r in records if r["visits"] >= visits and r["winrate"] is not None and r["move_infos"]]

@@ -78,7 +78,7 @@ def main(nobi: str, sgf: str, visits: int) -> int:
 
     config = json.loads((Path(str(files("katrain"))) / "config.json").read_text())
     katrain = Katrain(config)
-    network = Path(__file__).resolve().parents[2] / "nets" / "weights" / "nobi-fast.bin.gz"
+    network = Path(__file__).resolve().parents[2] / "nets" / "weights" / "nobi-strong.bin.gz"
     settings = {**config["engine"], "katago": nobi, "model": str(network), "max_visits": visits, "max_time": PATIENCE}
     failures = 0
 

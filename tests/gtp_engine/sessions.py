@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nets.embedded import FAST, network_file
 from nobi_machine.cache import cache_root
+from tests.conftest import SMALL_NETWORK
 from tests.planted import Planted
 from tests.systems import IS_WINDOWS
 
@@ -50,7 +50,9 @@ GTP = ("gtp", "--visits", "10", "--size", "9")
 
 SESSIONS = (
     Session("play", (*GTP, "--ponder"), PLAY, "= "),
-    Session("play with the small network", (*GTP, "--net", "fast"), ("kata-get-models", "genmove b"), "b6c64"),
+    Session(
+        "play with another network", (*GTP, "--net", str(SMALL_NETWORK)), ("kata-get-models", "genmove b"), "random"
+    ),
     Session("play by onnxruntime", (*GTP, "--precision", "fp32", "--set", "log={out}/dialogue.log"), PLAY, "= "),
     Session(
         "match",
@@ -76,7 +78,7 @@ SESSIONS = (
 MORE_SESSIONS = (
     Session("play without a network", (*GTP, "--net", "none"), ("genmove b", "quit"), "= "),
     Session("lines that are refused", GTP, ("nonsense", "loadsgf {out}/none.sgf", "quit"), "? "),
-    Session("convert", ("convert", str(network_file(FAST)), "{out}/network.onnx")),
+    Session("convert", ("convert", str(SMALL_NETWORK), "{out}/network.onnx")),
     Session("play a converted network", (*GTP, "--net", "{out}/network.onnx"), ("genmove b", "quit"), "= "),
     Session("parameters", ("config", "--markdown"), answer="cpuct"),
     Session("players", ("players",), answer="rave"),

@@ -9,9 +9,15 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from nets.constant import ConstantEvaluator
-from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES, Evaluation, EvaluationRequest, EvaluatorError
-from nets.merging import MergingEvaluator
+from nets.evaluator import (
+    GLOBAL_FEATURES,
+    SPATIAL_PLANES,
+    ConstantEvaluator,
+    Evaluation,
+    EvaluationRequest,
+    EvaluatorError,
+)
+from nets.threads import MergingEvaluator
 
 THREADS = 12
 

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from nets import cache
-from nets.constant import ConstantEvaluator
-from nets.evaluator import EvaluationRequest, EvaluatorError
+from nets.evaluator import ConstantEvaluator, EvaluationRequest, EvaluatorError
 from nets.open import load_onnx, open_network
 from tests.nets.random_networks import RandomNetwork
 
@@ -40,7 +39,7 @@ def position(count: int = 1, size: int = 9) -> tuple[np.ndarray, np.ndarray]:
 
 def test_conversion_is_kept(network: Path, cache_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = load_onnx(network)
-    monkeypatch.setattr("nets.conversion.convert.convert", None)
+    monkeypatch.setattr("nets.graph.convert.convert", None)
     assert load_onnx(network) == first
     assert [path.suffix for path in (cache_root / "networks").iterdir()] == [".onnx"]
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nets.constant import ConstantEvaluator
-from nets.evaluator import EvaluationRequest, EvaluatorError
+from nets.evaluator import ConstantEvaluator, EvaluationRequest, EvaluatorError, RecordingEvaluator
 from nets.human_profile import parse_profile
-from nets.recording import RecordingEvaluator
 
 SPATIAL = (np.arange(3 * 22 * 4).reshape(3, 22, 2, 2) % 5 == 0).astype(np.float32)
 GLOBAL = np.arange(3 * 19, dtype=np.float32).reshape(3, 19)

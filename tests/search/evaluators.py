@@ -7,7 +7,6 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from nets.constant import ConstantEvaluator
 from nets.evaluator import (
     LEAD,
     LOSS,
@@ -19,6 +18,7 @@ from nets.evaluator import (
     SHORTTERM_WINLOSS_ERROR,
     SPATIAL_PLANES,
     WIN,
+    ConstantEvaluator,
     Evaluation,
     EvaluationRequest,
     Evaluator,

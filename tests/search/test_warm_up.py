@@ -23,7 +23,7 @@ jit.KernelCache = Recording
 import go_rules.game
 from go_rules.game import Game
 from go_rules.rule_names import preset
-from nets.constant import ConstantEvaluator
+from nets.evaluator import ConstantEvaluator
 from search.request import Limits, ReportRequest, SearchRequest
 from search.nobi.player import PuctPlayer
 from search.textbook.players import TextbookPlayer

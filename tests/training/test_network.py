@@ -16,8 +16,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `tr
 
 from nets.evaluator import Evaluation, EvaluationRequest
 from nets.katago.model import Model
-from nets.katago.parse import parse_model
-from nets.katago.reader import decompress
+from nets.katago.reader import decompress, parse_model
 from nets.katago.writer import encode_model
 from nets.open import open_network
 from tests.nets.random_networks import RandomNetwork

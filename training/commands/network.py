@@ -26,7 +26,8 @@ def export(run: Path, out: Path) -> None:
         raise TrainingError(f"{out}: a network's file name ends in .bin.gz or .onnx")
     model, facts = read_trained_network(run)
     if out.name.endswith(".onnx"):
-        from nets.conversion.to_onnx import prepared, to_onnx
+        from nets.graph.convert import to_onnx
+        from nets.graph.prepare import prepared
 
         sha256 = hashlib.sha256(encode_model(model)).hexdigest()
         write_whole(out, to_onnx(prepared(model), sha256, facts=facts).SerializeToString())
@@ -58,7 +59,7 @@ def average(out: Path, networks: tuple[Path, ...]) -> None:
 @click.argument("rows", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @precision_option
 def yardstick(network: Path, rows: tuple[Path, ...], precision: str) -> None:
-    """Measure NETWORK (a KataGo file, .onnx, or fast or strong) on each of ROWS: a file of KataGo's training rows that
+    """Measure NETWORK (a KataGo file, .onnx, or strong) on each of ROWS: a file of KataGo's training rows that
     nothing is trained on, a sample file, or a folder of such files."""
     from nets.open import open_network
     from training.run.measure import evaluate_function, measure_rows

@@ -35,7 +35,7 @@ def give_way() -> None:
 
 
 class NetworkFile(click.ParamType):  # type: ignore[type-arg]
-    """The type of options that name a network: an existing file, or an embedded network, `fast` or `strong`."""
+    """The type of options that name a network: an existing file, or the embedded network, `strong`."""
 
     name = "file"
 
@@ -43,9 +43,9 @@ class NetworkFile(click.ParamType):  # type: ignore[type-arg]
         """Convert the text of an option to the path of a network's file."""
         from nets.embedded import EMBEDDED, embedded_network
 
-        if value not in EMBEDDED:
+        if value != EMBEDDED:
             return existing.convert(value, param, ctx)  # type: ignore[arg-type]
-        path = embedded_network(str(value))
+        path = embedded_network()
         if path is None:
             self.fail(f"this installation lacks the network {value}", param, ctx)
         return path

@@ -88,7 +88,7 @@ def label(
     "--net",
     type=existing_network,
     required=True,
-    help="The network that plays: a KataGo file, .onnx, or fast or strong.",
+    help="The network that plays: a KataGo file, .onnx, or strong.",
 )  # fmt: skip
 @config_option
 @set_option

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @click.option("--budget", type=Duration(), default="25m", show_default=True, help="Wall-clock time of a new leg.")
 @click.option(
     "--from", "source", type=existing_network,
-    help="Begin with a network: a student.bin.gz, another KataGo file, or an embedded one, fast or strong.",
+    help="Begin with a network: a student.bin.gz, another KataGo file, or the embedded one, strong.",
 )  # fmt: skip
 @click.option(
     "--without", default="", metavar="6,7,8", help="Leave these blocks of that network's trunk out, counted from 0."

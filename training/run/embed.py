@@ -1,12 +1,12 @@
-"""Make a run's network one that ships with the engine: `make weights RUN=folder AS=fast ROWS=kata-rows-1024.npz`.
+"""Make a run's network the one that ships with the engine: `make weights RUN=folder ROWS=kata-rows-1024.npz`.
 
-    nets/weights/nobi-fast.bin.gz      RUN/student.bin.gz, its matrices with as many bits as fp16 has, or bf16
-    nets/weights/nobi-fast-int16.npz   the results of its calibration for our own kernels
-    nets/weights/nobi-fast.json        where it comes from and how it measures in fp32 and int16
-    nets/weights/LICENSE-nobi-fast     KataGo's notice, if it began as one of KataGo's networks or a part of one
-    nets/weights/README.md             the model card: its table of figures is written anew
+    nets/weights/nobi-strong.bin.gz      RUN/student.bin.gz, its matrices with as many bits as fp16 has, or bf16
+    nets/weights/nobi-strong-int16.npz   the results of its calibration for our own kernels
+    nets/weights/nobi-strong.json        where it comes from and how it measures in fp32 and int16
+    nets/weights/LICENSE-nobi-strong     KataGo's notice, if it began as one of KataGo's networks or a part of one
+    nets/weights/README.md               the model card: its table of figures is written anew
 
-A transformer has a calibration for each kind of processor (nobi-fast-int16-quads.npz, -groups, -pairs). That for AVX2
+A transformer has a calibration for each kind of processor (nobi-strong-int16-quads.npz, -groups, -pairs). That for AVX2
 alone is made by another process, whose kernels are compiled for such a processor. A kind that this machine cannot
 compute is left out: processors of that kind calibrate the network themselves.
 
@@ -26,15 +26,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from nets.at_hand import LICENCE
-from nets.conversion.convert import load_model
-from nets.embedded import EMBEDDED, WEIGHTS, facts_file, int16_file, network_file, notice_file
+from nets.embedded import WEIGHTS, facts_file, int16_file, network_file, notice_file
 from nets.evaluator import Evaluator, EvaluatorError
+from nets.graph.convert import load_model
 from nets.katago.model import Model
 from nets.native.calibrate import Verdict, calibrate, depends_on_products, from_bytes, packed_by
 from nets.native.evaluator import NativeEvaluator
+from nets.native.pack import unsupported_reason
 from nets.native.simd.processor import is_arm
 from nets.native.transformers.products import PRODUCTS, PRODUCTS_HERE
-from nets.native.unsupported import unsupported_reason
 from nets.open import open_network
 from nobi_machine.launch import python_command
 from nobi_machine.shipped import FAMILIES
@@ -45,7 +45,7 @@ from training.run.measure import evaluate_function
 from training.run.rounding import BF16, FP16, rounded_network
 from training.run.yardstick import Yardstick, load_yardstick
 
-BEGIN, END = "<!-- figures of {}: written by `make weights` -->", "<!-- end of the figures of {} -->"
+BEGIN, END = "<!-- figures: written by `make weights` -->", "<!-- end of the figures -->"
 CALIBRATE = "--calibrate"
 """What has a process calibrate a network for the processor that numba compiles for, and write the verdict to a file."""
 LICENCE_FILE = Path(__file__).resolve().parents[2] / "LICENSE"
@@ -62,8 +62,8 @@ FIGURES = {
 }
 
 
-def embed(run: Path, name: str, rows: Path | None) -> str:
-    """Write all files of the embedded network `name`, and return a line about them. Raises TrainingError and
+def embed(run: Path, rows: Path | None) -> str:
+    """Write all files of the embedded network, and return a line about them. Raises TrainingError and
     EvaluatorError."""
     source = run / STUDENT
     if not source.is_file():
@@ -85,21 +85,21 @@ def embed(run: Path, name: str, rows: Path | None) -> str:
             versions["int16"] = NativeEvaluator(packed_by(verdict, model), model.name, lambda: plain)
         facts["yardstick"] = {name: _measured(yardstick, evaluator) for name, evaluator in versions.items()}
     readme = WEIGHTS / "README.md"
-    card = _with_figures(readme.read_text(encoding="utf-8"), name, table(facts))
-    write_whole(network_file(name), content)
+    card = _with_figures(readme.read_text(encoding="utf-8"), table(facts))
+    write_whole(network_file(), content)
     for products in ("", *PRODUCTS):
         if products in calibrated:
-            write_whole(int16_file(name, products), calibrated[products].to_bytes(model))
+            write_whole(int16_file(products), calibrated[products].to_bytes(model))
         else:
-            int16_file(name, products).unlink(missing_ok=True)  # of the network before
+            int16_file(products).unlink(missing_ok=True)  # of the network before
     if "began_as" in facts:
-        write_whole(notice_file(name), notice(name, facts["began_as"]).encode())
+        write_whole(notice_file(), notice(facts["began_as"]).encode())
     else:
-        notice_file(name).unlink(missing_ok=True)
-    write_whole(facts_file(name), json.dumps(facts, indent=1).encode() + b"\n")
+        notice_file().unlink(missing_ok=True)
+    write_whole(facts_file(), json.dumps(facts, indent=1).encode() + b"\n")
     write_whole(readme, card.encode())
     left = [each for each in PRODUCTS if calibrated and "" not in calibrated and each not in calibrated]
-    return f"{model.name} is embedded as {name}" + (f"; not calibrated for {', '.join(left)}" if left else "")
+    return f"{model.name} is embedded" + (f"; not calibrated for {', '.join(left)}" if left else "")
 
 
 def _calibrated(model: Model, plain: Evaluator, path: Path) -> dict[str, Verdict]:
@@ -133,11 +133,11 @@ def _write_verdict(path: Path, result: Path) -> None:
     result.write_bytes(calibrate(model, open_network(path, "fp32", "cpu"), may_have_bf16=False).to_bytes(model))
 
 
-def notice(name: str, began_as: str) -> str:
-    """Return the notice that goes wherever an embedded network goes that began as one of KataGo's, or a part of one."""
+def notice(began_as: str) -> str:
+    """Return the notice that goes wherever a network goes that began as one of KataGo's, or a part of one."""
     _, terms = LICENCE_FILE.read_text(encoding="utf-8").split("\n\nPermission is hereby granted", 1)
     return (
-        f"{network_file(name).name} has learned on from the weights of {began_as}, or a part of them,\n"
+        f"{network_file().name} has learned on from the weights of {began_as}, or a part of them,\n"
         "which are those of a network of the KataGo project or began as such. KataGo's networks are\n"
         f"under this licence ({LICENCE}):\n\n"
         'Copyright David J Wu ("lightvector") and KataGo\'s other authors\n\n'
@@ -180,24 +180,23 @@ def _measured(yardstick: Yardstick, evaluator: Evaluator) -> dict[str, Any]:
     return {group: asdict(measure) for group, measure in zip(GROUPS, measures, strict=True)}
 
 
-def _with_figures(card: str, name: str, figures: str) -> str:
-    begin, end = BEGIN.format(name), END.format(name)
-    if begin not in card or end not in card:
-        raise TrainingError(f"the model card has no place for the figures of {name}")
-    return card[: card.index(begin)] + f"{begin}\n\n{figures}\n\n" + card[card.index(end) :]
+def _with_figures(card: str, figures: str) -> str:
+    if BEGIN not in card or END not in card:
+        raise TrainingError("the model card has no place for the figures")
+    return card[: card.index(BEGIN)] + f"{BEGIN}\n\n{figures}\n\n" + card[card.index(END) :]
 
 
 def main(arguments: list[str]) -> int:
     """Run the command line `arguments` and return the exit code."""
     is_other_process = len(arguments) == 3 and arguments[0] == CALIBRATE
-    if not is_other_process and (len(arguments) not in (2, 3) or not arguments[0] or arguments[1] not in EMBEDDED):
-        print(f"usage: make weights RUN=folder AS={'|'.join(EMBEDDED)} [ROWS=kata-rows-1024.npz]", file=sys.stderr)
+    if not is_other_process and (len(arguments) not in (1, 2) or not arguments[0]):
+        print("usage: make weights RUN=folder [ROWS=kata-rows-1024.npz]", file=sys.stderr)
         return 2
     try:
         if is_other_process:
             _write_verdict(Path(arguments[1]), Path(arguments[2]))
             return 0
-        print(embed(Path(arguments[0]), arguments[1], Path(arguments[2]) if len(arguments) == 3 else None))
+        print(embed(Path(arguments[0]), Path(arguments[1]) if len(arguments) == 2 else None))
     except (TrainingError, EvaluatorError, OSError) as error:
         print(f"nobi: {error}", file=sys.stderr)
         return 1

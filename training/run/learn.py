@@ -19,8 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from nets.network_file import NetworkFile
-from nets.open import open_network
+from nets.open import NetworkFile, open_network
 from training.config import TrainingConfig
 from training.errors import TrainingError
 from training.files import make_folder, write_whole

@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from nets.katago.parse import read_model
-from nets.katago.reader import MAX_BYTES, ModelFormatError, Reader, decompress
+from nets.katago.reader import MAX_BYTES, ModelFormatError, Reader, decompress, read_model
 from training.errors import TrainingError
 from training.files import named_errors
 

@@ -28,10 +28,10 @@ from nets.evaluator import (
     SHORTTERM_SCORE_ERROR,
     WIN,
     Evaluator,
+    RecordedPosition,
     softmax,
 )
 from nets.features import AT_ROOT, Scratch, encode
-from nets.recording import RecordedPosition
 from search.result import SearchResult
 from training.positions.canvas import cell_at, to_canvas
 from training.positions.encoding import forget

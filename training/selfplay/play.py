@@ -27,9 +27,8 @@ from go_rules.points import BLACK, PASS, WHITE, point_at
 from go_rules.position import HISTORY_MOVES
 from go_rules.rule_names import preset
 from go_rules.rules import SCORING_TERRITORY
-from nets.evaluator import Evaluator
+from nets.evaluator import Evaluator, RecordingEvaluator
 from nets.features import scratch_for
-from nets.recording import RecordingEvaluator
 from nobi_machine.interruption import interruptible
 from search.nobi.parameters import SearchParameters
 from search.nobi.player import PolicyPlayer, PuctPlayer

@@ -10,11 +10,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from nets.conversion.convert import load_model
 from nets.evaluator import SCORE_COLUMNS, EvaluatorError
+from nets.graph.convert import load_model
 from nets.native.evaluator import NativeEvaluator
-from nets.network_file import NetworkFile
-from nets.open import open_network
+from nets.open import NetworkFile, open_network
 from nobi_machine.memory import usable_cores
 from training.errors import TrainingError
 from training.network import NetworkEvaluation, check_teacher

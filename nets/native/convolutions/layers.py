@@ -3,19 +3,54 @@ products; or both as they are, in bf16 on tile registers."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from nets.native.convolutions.finish import TO_VALUES, cut_values_off, finish_bf16_points, finish_points
 from nets.native.convolutions.tiling import POINTS
-from nets.native.convolutions.transforms import FLOAT_BYTES, SHORT_BYTES, transform_inputs, transform_outputs
+from nets.native.convolutions.transforms import (
+    FLOAT_BYTES,
+    SHORT_BYTES,
+    TO_VALUES,
+    cut_values_off,
+    finish_bf16_points,
+    finish_points,
+    transform_inputs,
+    transform_outputs,
+)
 from nets.native.simd.activations import activated, curve_at
 from nets.native.simd.bf16_tiles import multiply_bf16_tiles, shape_bf16_tiles
-from nets.native.simd.bfloat16 import store_as_bfloats
-from nets.native.simd.pooling import pool
 from nets.native.simd.products import OUTPUT_BYTES, OUTPUTS, multiply_rows
 from nets.native.simd.tile_products import give_up_tiles
-from nets.native.simd.vectors import VECTOR_BYTES, floats, load_everywhere, load_floats, store, store_as_shorts
+from nets.native.simd.vectors import (
+    VECTOR_BYTES,
+    floats,
+    larger,
+    load_everywhere,
+    load_floats,
+    store,
+    store_as_bfloats,
+    store_as_shorts,
+)
 from nobi_machine.jit import kernel
+
+
+@kernel
+def pool(values, to, area, channels):
+    """Pool float32 `values` [area, channels] to float32 `to` [3, channels]."""
+    point = channels * 4
+    share = floats(1.0 / area)
+    linear = floats((math.sqrt(area) - 14.0) / 10.0)
+    for at in range(0, point, VECTOR_BYTES):
+        sums, most = floats(0.0), load_floats(values, at)
+        for offset in range(at, area * point, point):
+            value = load_floats(values, offset)
+            sums, most = sums + value, larger(value, most)
+        mean = sums * share
+        store(to, at, mean)
+        store(to + point, at, mean * linear)
+        store(to + 2 * point, at, most)
+
 
 LAYER = np.dtype(
     [
@@ -25,7 +60,7 @@ LAYER = np.dtype(
         ("in_bf16", np.int64),  # 1: levels and weights are numbers in bf16, multiplied as they are; 0: integers
         ("side", np.int64),  # 3: a convolution of 3×3; 1: of 1×1; 0: none, a stream is rounded to levels
         ("source", np.int64),  # which levels it reads
-        ("kind", np.int64),  # what becomes of the outputs that are not pooled: see finish.py
+        ("kind", np.int64),  # what becomes of the outputs that are not pooled: see transforms.py
         ("stream", np.int64),  # which one they are added to or begin, or is rounded, if any
         ("target", np.int64),  # which levels are written; the next layer of the run reads them
         ("is_framed", np.int64),  # whether these have a frame, which convolutions of 3×3 need

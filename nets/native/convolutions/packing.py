@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -11,13 +12,160 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nets.katago.model import Activation, Convolution, FloatArray, Normed, OrdinaryBlock, PoolingBlock
-from nets.native.convolutions.finish import TO_LEVELS, TO_NEW_STREAM, TO_STREAM
 from nets.native.convolutions.layers import LAYER
-from nets.native.convolutions.levels import PLAIN, Levels, Steps, levels_of, numbers_of, steps
-from nets.native.convolutions.weights import put_bf16_convolutions, put_convolutions
+from nets.native.convolutions.tiling import places, reach, weight_matrix
+from nets.native.convolutions.transforms import TO_LEVELS, TO_NEW_STREAM, TO_STREAM
 from nets.native.order import End, Step
-from nets.native.parameters import Writer, pad, padded, pool_matrix
-from nets.native.simd.activations import KINDS
+from nets.native.packed import LARGEST_WEIGHT, Writer, pad, padded, pool_matrix
+from nets.native.simd.activations import KINDS, LOWEST
+from nets.native.simd.products import OUTPUTS
+
+# --- Levels ----------------------------------------------------------------------------------------------------------
+# Winograd's method transforms its inputs in 16 bits, so these have few levels. The inputs of a 1×1 convolution have as
+# many as suits the weights best, so that sums fit into 32 bits.
+
+NARROWEST = 1e-2
+"""Least range of a channel, as a share of the widest one's: a channel that never fired may do so one day."""
+LOWER_SHARE = 0.31
+"""How many levels below 0 an activation has for each level above, if it is seldom and little below 0."""
+MOST_INPUT = 32767
+"""The largest input of a product: at no place may it outgrow 16 bits, so that Winograd's transform is exact."""
+MOST_PLAIN = 4095
+"""The highest level of activations that no transform reads."""
+PLAIN = 0
+"""The side of the largest tile for 1×1 convolutions, which have no tiles."""
+
+Steps = FloatArray
+"""[channels]: what a level of each is worth."""
+
+
+class Levels(NamedTuple):
+    """The least and the greatest level."""
+
+    least: int
+    most: int
+
+
+ENDLESS = 1 << 62
+"""Further than any number in bf16 goes."""
+
+
+def numbers_of(activation: Activation) -> Levels:
+    """Return what numbers in bf16 are cut off at: ReLU's at 0, the others nowhere."""
+    return Levels(0 if activation is Activation.RELU else -ENDLESS, ENDLESS)
+
+
+def levels_of(activation: Activation, largest: int) -> Levels:
+    """Return the levels for a reader by Winograd's method in tiles of at most `largest` points, or for a plain one."""
+    share = {Activation.RELU: 0.0, Activation.IDENTITY: 1.0}.get(activation, LOWER_SHARE)
+    if largest == PLAIN:
+        return Levels(-MOST_PLAIN if share > 0 else 0, MOST_PLAIN)
+    over, under = reach(largest)
+    most = int(MOST_INPUT / max((over + share * under).max(), (under + share * over).max()))
+    return Levels(-int(share * most), most)
+
+
+def at_places(levels: Levels, largest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return how far above and below 0 Winograd's transform takes such levels at each place: two [places]."""
+    over, under = reach(largest)
+    return over * levels.most - under * levels.least, under * levels.most - over * levels.least
+
+
+def steps(highest: FloatArray, activation: Activation, levels: Levels) -> Steps:
+    """Return the steps for the highest values [channels] that must stay distinct.
+
+    The least value that the activation can have gets a level even if it was not seen."""
+    least = max(NARROWEST * float(highest.max()), 1e-6)
+    result = np.maximum(highest, least) / levels.most
+    if -math.inf < LOWEST[activation] < 0:
+        result = np.maximum(result, LOWEST[activation] / levels.least)
+    return np.asarray(result, np.float32)
+
+
+# --- Weights ---------------------------------------------------------------------------------------------------------
+# The weights that read an activation absorb its steps. They are as fine as sums in 32 bits allow, however unlikely the
+# inputs: no sum can overflow.
+
+
+def put_convolutions(
+    writer: Writer, parts: Sequence[Convolution], read: Steps, levels: Levels, largest: int
+) -> tuple[int, int, int]:
+    """Write 3×3 or 1×1 convolutions that read the same levels as one; return the offsets of weights, scales, biases.
+
+    Each is padded to blocks of 32 outputs. Those of 3×3 are for tiles of at most `largest` points.
+    """
+    integers, scales, biases = [], [], []
+    inputs = padded(parts[0].inputs)
+    for part in parts:
+        if part.weights.shape[2] == 3:
+            rows, scale = _winograd(part, read, levels, largest)
+        else:
+            rows, scale = _plain(part, read, levels)
+        outputs = padded(part.outputs)
+        block = np.zeros((len(rows), outputs, inputs), np.int16)
+        block[:, : part.outputs, : part.inputs] = rows
+        integers.append(block)
+        scales.append(pad(scale, outputs))
+        biases.append(pad(part.biases, outputs))
+    together = np.concatenate(integers, axis=1) if len(integers) > 1 else integers[0]
+    pairs = together.view(np.int32).reshape(len(together), -1, OUTPUTS, inputs // 2)
+    weights = writer.put(pairs.transpose(1, 0, 3, 2))
+    return weights, writer.put(np.concatenate(scales)), writer.put(np.concatenate(biases))
+
+
+def put_bf16_convolutions(writer: Writer, parts: Sequence[Convolution]) -> tuple[int, int, int]:
+    """Write 3×3 or 1×1 convolutions that read the same as one, in bf16, and return what `put_convolutions` does."""
+    inputs = padded(parts[0].inputs)
+    numbers, biases = [], []
+    for part in parts:
+        outputs, (height, width) = padded(part.outputs), part.weights.shape[2:]
+        block = np.zeros((height, width, outputs, inputs), np.float32)
+        block[:, :, : part.outputs, : part.inputs] = part.weights.transpose(2, 3, 0, 1)
+        numbers.append(block)
+        biases.append(pad(part.biases, outputs))
+    together = as_bf16(np.concatenate(numbers, axis=2))
+    pairs = together.view(np.int32).reshape(*together.shape[:2], -1, OUTPUTS, inputs // 2)
+    weights = writer.put(pairs.transpose(2, 0, 1, 4, 3))
+    bias = np.concatenate(biases)
+    return weights, writer.put(np.ones_like(bias)), writer.put(bias)
+
+
+def as_bf16(values: FloatArray) -> NDArray[np.uint16]:
+    """Round floats to bf16, to the nearest, halfway to the even one."""
+    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
+
+
+def _winograd(part: Convolution, read: Steps, levels: Levels, largest: int) -> tuple[NDArray[np.int16], FloatArray]:
+    """[places, outputs, inputs] and what 1 is worth, [outputs]."""
+    both = np.kron(weight_matrix(), weight_matrix())[places(largest)].astype(np.float32)
+    kernels = (part.weights * read[None, :, None, None]).reshape(-1, 9)
+    # Not a matrix product, for which numpy's library would wake its threads.
+    weights = np.einsum("pk,nk->pn", both, kernels).reshape(-1, part.outputs, part.inputs)
+    above, below = (each[:, None].astype(np.float32) for each in at_places(levels, largest))
+    over = np.maximum(weights, 0).sum(axis=2)
+    under = over - weights.sum(axis=2)
+    most = np.maximum(above * over + below * under, above * under + below * over).max(axis=0)
+    return _rounded(weights, most)
+
+
+def _plain(part: Convolution, read: Steps, levels: Levels) -> tuple[NDArray[np.int16], FloatArray]:
+    """[1, outputs, inputs] and what 1 is worth, [outputs]."""
+    weights = part.weights[:, :, 0, 0] * read
+    return _rounded(weights[None], max(levels.most, -levels.least) * np.abs(weights).sum(axis=1))
+
+
+def _rounded(weights: FloatArray, most: FloatArray) -> tuple[NDArray[np.int16], FloatArray]:
+    """Integers [places, outputs, inputs] and what 1 is worth [outputs], where sums of products of the weights come to
+    at most `most` [outputs]."""
+    # Rounding moves each product by up to half of the largest input, 2^15; twice that is kept free.
+    largest_sum = 2**31 - 2**15 * weights.shape[-1]
+    scale = np.maximum(most / largest_sum, np.abs(weights).max(axis=(0, 2)) / LARGEST_WEIGHT)
+    scale = np.maximum(scale, 1e-30)
+    return np.rint(weights / scale[:, None]).astype(np.int16), scale.astype(np.float32)
+
+
+# --- Layers ----------------------------------------------------------------------------------------------------------
 
 Buffer = tuple[int, bool]
 """A buffer for levels: its channels, and whether it has a frame of zeros."""
@@ -27,7 +175,7 @@ class Reading(NamedTuple):
     """What convolutions do that read the same: a norm and an activation before them, and where their outputs go."""
 
     tap: str
-    """The name of what they read in the graph's taps (nets/conversion/trunk.py)."""
+    """The name of what they read in the graph's taps (nets/graph/layers.py)."""
     norm: Normed
     parts: tuple[Convolution, ...]
     """What the last one writes goes on; the one before it, if any, is pooled."""

@@ -33,7 +33,7 @@ class Product:
 
 @dataclass(frozen=True)
 class GroupProduct:
-    """How 8-bit levels without sign are multiplied by weights where sums are 16 bits at first, see groups.py."""
+    """How 8-bit levels without sign are multiplied where sums have 16 bits at first (transformers/products.py)."""
 
     spread: Emit
     """(builder, i32) Put a row's levels in all 32-bit lanes."""

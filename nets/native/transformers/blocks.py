@@ -19,12 +19,14 @@ from nets.native.transformers.attention import (
     largest_square,
     longest,
     mix,
+    pack_int8_keys,
+    pack_int8_values,
     pack_keys,
     pack_values,
     rotate,
+    write_int8_queries,
     write_shorts,
 )
-from nets.native.transformers.int8_attention import pack_int8_keys, pack_int8_values, write_int8_queries
 from nets.native.transformers.products import ATTENDS_INT8, IN_TILES, multiply_many_int8
 from nets.native.transformers.rows import add_values, put_gated, put_silu, put_values, write_activated, write_levels
 from nobi_machine.jit import kernel

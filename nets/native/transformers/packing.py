@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from go_rules.points import MAX_SIZE
 from nets.katago.model import AttentionBlock, FeedForwardBlock, FloatArray
 from nets.native.order import End, Step
-from nets.native.parameters import HEAD, LARGEST_WEIGHT, Writer, padded
+from nets.native.packed import HEAD, LARGEST_WEIGHT, Writer, padded
 from nets.native.simd.activations import KINDS
 from nets.native.simd.products import OUTPUTS
 from nets.native.transformers.blocks import ATTENTION, BLOCK, FEED_FORWARD, NARROW, WIDEN
@@ -38,7 +38,7 @@ class Int8Parts(NamedTuple):
     matrices: Mapping[str, Int8Matrix]
     """By the names of block and matrix."""
     scores: Collection[str]
-    """The attention blocks whose queries and keys have 8 bits, see int8_attention.py."""
+    """The attention blocks whose queries and keys have 8 bits, see attention.py."""
     mixes: Collection[str]
     """The attention blocks whose shares and values have 8 bits."""
 

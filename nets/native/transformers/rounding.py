@@ -6,21 +6,21 @@ own step, so only weights are calibrated, by the second moments of what they rea
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nets.conversion.transformer import HIDDEN, NORMED
+from nets.graph.convert import TAP, to_onnx
+from nets.graph.evaluator import open_recorder
+from nets.graph.layers import HIDDEN, NORMED
 from nets.katago.model import AttentionBlock, FeedForwardBlock, FloatArray, Model
+from nets.loss import Positions
 from nets.native.order import End, steps
-from nets.native.simd.groups import LARGEST_GROUP, group_numbers
-from nets.native.taps import recorded
+from nets.native.profiles import metadata
 from nets.native.transformers.packing import Int8Matrix, Int8Parts, end_name, placed, placed_hidden
-from nets.native.transformers.products import ATTENDS_INT8, IN_GROUPS
-from nets.precision.calibration_games import Positions
-from nets.precision.weight_rounding import LARGEST, Groups, round_in_groups, round_matrix
+from nets.native.transformers.products import ATTENDS_INT8, IN_GROUPS, LARGEST_GROUP, group_numbers
 
 Moments = NDArray[np.float64]
 LEAST = 0.1
@@ -188,3 +188,111 @@ def _moments(model: Model, positions: Sequence[Positions], taps: Collection[str]
             result[tap] = np.zeros((rows.shape[1],) * 2)
         result[tap] += rows.T @ rows
     return result
+
+
+# --- A matrix --------------------------------------------------------------------------------------------------------
+# The method is GPTQ (https://arxiv.org/abs/2210.17323), after Optimal Brain Surgeon: what has to be small is not the
+# weights' error but that of the outputs, a quadratic form given by the second moments of the inputs.
+
+LARGEST = 127
+FINER = (1.0, 0.9, 0.8, 0.7)
+"""Shares of the scale that has room for everything: a finer one cuts off a few weights."""
+TOGETHER = 32
+"""So many inputs are rounded before the rest takes up their errors, by one product of matrices."""
+DAMPING = 0.01
+"""Added to the moments' diagonal, as a share of its mean: the calibration saw only so many positions."""
+
+
+class Groups(NamedTuple):
+    """Inputs whose integers may add up to no more than a limit, because their products are added in 16 bits."""
+
+    numbers: NDArray[np.int64]
+    """[in] the number of the group that each input is in, from 0."""
+    largest: int
+    """The positive integers of a group add up to at most this, and the negative ones to at least its negative."""
+
+
+def round_matrix(matrix: NDArray[np.float64], moments: NDArray[np.float64]) -> tuple[NDArray[np.int8], FloatArray]:
+    """Return integers [out, in] and scales [out] whose product is about `matrix`.
+
+    `moments` [in, in] are the inputs' second moments."""
+    scales = np.maximum(np.abs(matrix).max(axis=1), 1e-12) / LARGEST
+    integers = _round_in_turn(matrix / scales[:, None], moments)
+    return integers.astype(np.int8), scales.astype(np.float32)
+
+
+def round_in_groups(
+    matrix: NDArray[np.float64], moments: NDArray[np.float64], groups: Groups
+) -> tuple[NDArray[np.int8], FloatArray]:
+    """Return integers [out, in] and scales [out] whose product is about `matrix`, with sums of groups as they may be.
+
+    `moments` [in, in] are the inputs' second moments. Of some scales each output takes that with the least error."""
+    fullest = np.maximum(*(_sums_of_groups(np.maximum(sign * matrix, 0), groups).max(axis=1) for sign in (1, -1)))
+    safe = np.maximum(np.maximum(fullest / groups.largest, np.abs(matrix).max(axis=1) / LARGEST), 1e-12)
+    integers, scales, least = np.zeros(matrix.shape, np.int8), safe, np.full(len(matrix), np.inf)
+    for finer in FINER:
+        tried = safe * finer
+        rounded = _round_in_turn(matrix / tried[:, None], moments, groups)
+        error = matrix - rounded * tried[:, None]
+        loss = np.einsum("oi,ij,oj->o", error, moments, error, optimize=True)
+        is_better = loss < least
+        integers = np.where(is_better[:, None], rounded.astype(np.int8), integers)
+        scales, least = np.where(is_better, tried, scales), np.minimum(loss, least)
+    return integers, scales.astype(np.float32)
+
+
+def _sums_of_groups(matrix: NDArray[np.float64], groups: Groups) -> NDArray[np.float64]:
+    sums = np.zeros((groups.numbers.max() + 1, len(matrix)))
+    np.add.at(sums, groups.numbers, matrix.T)
+    return sums.T
+
+
+def _round_in_turn(
+    matrix: NDArray[np.float64], moments: NDArray[np.float64], groups: Groups | None = None
+) -> NDArray[np.float64]:
+    """Round the columns one after another; what remains to be rounded takes up each column's error."""
+    moments = moments + np.eye(len(moments)) * (DAMPING * np.diag(moments).mean() + 1e-12)
+    factor = np.linalg.cholesky(np.linalg.inv(moments)).T
+    rows, errors = matrix.T.copy(), np.empty((TOGETHER, len(matrix)))
+    above = np.full((0 if groups is None else groups.numbers.max() + 1, len(matrix)), 0.0)
+    above += 0 if groups is None else groups.largest
+    below = -above  # what is left of each group for positive and for negative integers
+    for start in range(0, len(rows), TOGETHER):
+        end = min(start + TOGETHER, len(rows))
+        for row in range(start, end):
+            rounded = np.clip(np.round(rows[row]), -LARGEST, LARGEST)
+            if groups is not None:
+                group = groups.numbers[row]
+                rounded = np.clip(rounded, below[group], above[group])
+                above[group] -= np.maximum(rounded, 0)
+                below[group] -= np.minimum(rounded, 0)
+            error = errors[row - start] = (rows[row] - rounded) / factor[row, row]
+            rows[row] = rounded
+            rows[row + 1 : end] -= np.outer(factor[row, row + 1 : end], error)
+        rows[end:] -= factor[start:end, end:].T @ errors[: end - start]
+    return rows.T
+
+
+# --- What the parts of a network read --------------------------------------------------------------------------------
+
+
+def recorded(
+    model: Model, positions: Sequence[Positions], batch: int, wanted: Collection[str]
+) -> Iterator[tuple[str, FloatArray]]:
+    """Evaluate a prepared network, `batch` boards at once, and yield the names of the wanted taps with their values.
+
+    Values are [boards, C, H, W] or, of transformer blocks, [boards, H * W, C]. HumanSL networks imitate all kinds of
+    players in turn.
+    """
+    if not wanted:  # onnxruntime answers a request for nothing with everything
+        return
+    names = {f"{TAP}{name}" for name in wanted}
+    record = open_recorder(to_onnx(model, with_taps=True).SerializeToString(), model.name, names)
+    is_human, turn = model.trunk.metadata is not None, 0
+    for spatial, global_ in positions:
+        for start in range(0, len(spatial), batch):
+            part = spatial[start : start + batch], global_[start : start + batch]
+            meta = metadata(turn, len(part[0]), spatial[0, 0].size) if is_human else None
+            turn += 1
+            for name, values in record(*part, meta).items():
+                yield name.removeprefix(TAP), values

@@ -13,9 +13,16 @@ from gtp_engine.benchmark import choice, command, trials
 from gtp_engine.benchmark.choice import MIN_ROUNDS, choose
 from gtp_engine.benchmark.trials import Trial, interval, request_of
 from gtp_engine.configuration.configuration import Configuration
-from nets.constant import ConstantEvaluator
-from nets.evaluator import Evaluation, EvaluationRequest, Evaluator, EvaluatorAttributes, EvaluatorError
-from nets.recording import RecordedPosition, RecordingEvaluator
+from nets.evaluator import (
+    ConstantEvaluator,
+    Evaluation,
+    EvaluationRequest,
+    Evaluator,
+    EvaluatorAttributes,
+    EvaluatorError,
+    RecordedPosition,
+    RecordingEvaluator,
+)
 from search.nobi import search as puct_search
 from search.nobi.parameters import SearchParameters
 from search.request import SearchRequest

@@ -18,10 +18,17 @@ from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.edit import changed, template, write_values
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
-from nets.constant import ConstantEvaluator
+from nets.at_hand import FOR_PROCESSORS, PUBLISHED
 from nets.devices import USUAL_BATCH
-from nets.embedded import FAST, STRONG, USUAL, network_file
-from nets.evaluator import Evaluation, EvaluationRequest, Evaluator, EvaluatorAttributes, EvaluatorError
+from nets.embedded import EMBEDDED, network_file
+from nets.evaluator import (
+    ConstantEvaluator,
+    Evaluation,
+    EvaluationRequest,
+    Evaluator,
+    EvaluatorAttributes,
+    EvaluatorError,
+)
 
 FOUND = {"precision": "auto", "workers": 3, "batch": 4}
 
@@ -350,43 +357,45 @@ class Paced(Precise):
 
 
 @pytest.fixture
-def paced(opened: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The large network makes some 50 evaluations a second, and the small one more."""
+def paced(opened: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The larger of two networks, which was fetched: it makes some 50 evaluations a second, the embedded one more."""
+    larger = tmp_path / "data" / "networks" / f"{FOR_PROCESSORS}.bin.gz"
+    larger.parent.mkdir(parents=True)
+    larger.touch()
+    os.truncate(larger, PUBLISHED[0].size)
+    monkeypatch.setenv("NOBI_DATA_DIR", str(tmp_path / "data"))
 
     def open_evaluator(configuration: Configuration) -> Evaluator:
-        return Paced(0.02 if configuration.net == network_file(STRONG) else 0.0005)
+        return Paced(0.02 if configuration.net == larger else 0.0005)
 
     monkeypatch.setattr(tune, "open_evaluator", open_evaluator)
+    monkeypatch.setattr(tune, "check_files", lambda configuration: configuration)
     monkeypatch.setattr(tune, "RATE_SECONDS", 0.3)
     prefer(monkeypatch, other_workers=False)
+    return larger
 
 
 @pytest.mark.parametrize(
-    ("seconds", "before", "chosen"),
-    [("0.02", STRONG, FAST), ("5", FAST, STRONG), ("5", STRONG, None), ("0.02", None, FAST), ("5", None, None)],
+    ("before", "seconds", "is_enough"),
+    [(None, "5", True), (EMBEDDED, "0.02", False), (FOR_PROCESSORS, "0.02", False), (FOR_PROCESSORS, "5", True)],
 )
 def test_the_network_follows_the_time_of_a_move(
-    paced: None,
-    seconds: str,
-    before: str | None,
-    chosen: str | None,
-    user_file: Path,
-    capsys: pytest.CaptureFixture[str],
+    paced: Path, before: str | None, seconds: str, is_enough: bool, user_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if before is not None:
         write_values(user_file, {"net": before})
     assert cli.run(["tune", "--size", "9", "--time", seconds, "--set", "workers=1", "--set", "batch=1"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("compared  strong (")
-    assert ("wrote net = " in out) is (chosen is not None)
-    assert load(None, [], {}).values.get("net", USUAL) == (chosen or before or USUAL)
+    assert ("wrote net = " in out) is (is_enough != (before == FOR_PROCESSORS))
+    assert load(None, [], {}).net == (paced if is_enough else network_file())
 
 
 def test_a_network_that_was_named_or_is_not_ranked_stays(
-    paced: None, user_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    paced: Path, user_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     own = tmp_path / "own.bin.gz"
-    own.write_bytes(network_file(FAST).read_bytes())
+    own.write_bytes(b"any")
     for arguments, file in ((["--net", "strong"], {}), ([], {"net": str(own)})):
         write_values(user_file, {"visits": 7, **file})
         assert cli.run(["tune", "--size", "9", "--time", "0.02", *arguments]) == 0
@@ -395,16 +404,15 @@ def test_a_network_that_was_named_or_is_not_ranked_stays(
 
 
 def test_the_network_is_written_also_where_settings_cannot_be_compared(
-    paced: None, user_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    paced: Path, user_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def choose(present: Trial, _others: list[Trial], _seconds: float, _tick: object) -> Choice:
         present.search(0, 0.08)
         return Choice(present, present, [present], needed=99.0)
 
     monkeypatch.setattr(tune, "choose", choose)
-    write_values(user_file, {"net": FAST})
     assert cli.run(["tune", "--size", "9", "--time", "5", "--set", "workers=1"]) == 0
     out = capsys.readouterr().out
     assert "stronger than the one so far" in out
     assert "takes --seconds 99 or more" in out
-    assert load(None, [], {}).values == {"net": STRONG}
+    assert load(None, [], {}).values == {"net": str(paced)}

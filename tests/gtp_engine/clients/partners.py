@@ -17,7 +17,7 @@ from unittest.mock import patch
 
 from gtp_engine import cli
 from gtp_engine.configuration.settings import EngineSettings
-from nets.constant import ConstantEvaluator
+from nets.evaluator import ConstantEvaluator
 from tests.gtp_engine.clients.talk import GaveUp
 from tests.gtp_engine.fakes import Dialogue
 

@@ -21,9 +21,8 @@ from gtp_engine.configuration.sources import load
 from gtp_engine.networks import suited_to
 from gtp_engine.players import PLAYERS, check, chosen_player
 from gtp_engine.session.records import conditions
-from nets.constant import ConstantEvaluator
 from nets.embedded import embedded_network
-from nets.evaluator import EvaluatorAttributes
+from nets.evaluator import ConstantEvaluator, EvaluatorAttributes
 from nobi_machine.memory import LEAST
 from nobi_machine.parameters import ParameterError, toml_value
 from search.nobi.parameters import SearchParameters
@@ -58,7 +57,24 @@ def test_which_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert load(None, [], {}).net is None
     (tmp_path / "nobi-strong.bin.gz").touch()
     assert load(None, [], {}).net == load(None, ["net=strong"], {}).net == tmp_path / "nobi-strong.bin.gz"
-    assert load(None, ["net=fast"], {}).net is None
+
+
+def test_a_network_that_has_gone_is_one_line_and_the_embedded_one_plays(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(tmp_path / "config.toml", 'net = "fast"\nhuman_net = "fast"\n')
+    configuration = load(file, [], {})
+    assert (configuration.net, configuration.human_net) == (embedded_network(), None)
+    gone = "net fast is gone: strong instead"
+    assert configuration.complaints == (
+        f"{file}: {gone}; ignored",
+        f"{file}: human_net fast is gone: none instead; ignored",
+    )
+    write(file, 'net = "mine.onnx"\n')
+    assert load(file, ["net=fast"], {}).net == embedded_network()
+    assert load(file, ["net=fast"], {}).complaints == (f"--set: {gone}",)
+    assert cli.run(["gtp", "--net", "fast", "--player", "uct"]) == 1
+    assert capsys.readouterr().err.splitlines()[0] == f"nobi: {gone}"
 
 
 def test_an_installation_without_its_network_plays_by_playouts(

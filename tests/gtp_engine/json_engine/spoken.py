@@ -10,9 +10,8 @@ from typing import Any
 
 from gtp_engine.json_engine.engine import JsonEngine, Models
 from gtp_engine.json_engine.options import Options
-from nets.constant import ConstantEvaluator
-from nets.evaluator import Evaluator
-from nets.human_network import HumanNetwork
+from nets.bare_evaluation import HumanNetwork
+from nets.evaluator import ConstantEvaluator, Evaluator
 from search.nobi.parameters import HumanParameters, SearchParameters
 
 PATIENCE = 60.0

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from go_rules.points import BLACK
 from gtp_engine.json_engine.command import analysis
 from gtp_engine.json_engine.options import SIDE_TO_MOVE, Options
-from nets.constant import ConstantEvaluator
+from nets.evaluator import ConstantEvaluator
 from nets.human_profile import parse_profile
 
 Start = Callable[..., Options]

@@ -9,7 +9,7 @@ import pytest
 
 from gtp_engine.configuration.sources import load
 from gtp_engine.networks import open_evaluator
-from nets.constant import ConstantEvaluator
+from nets.bare_evaluation import HumanNetwork
 from nets.evaluator import (
     LOSS,
     SCORE_MEAN,
@@ -17,10 +17,10 @@ from nets.evaluator import (
     SHORTTERM_SCORE_ERROR,
     SHORTTERM_WINLOSS_ERROR,
     WIN,
+    ConstantEvaluator,
     Evaluation,
     EvaluationRequest,
 )
-from nets.human_network import HumanNetwork
 from nets.human_profile import HumanProfile
 from tests.gtp_engine.json_engine.spoken import Spoken, asking
 from tests.nets.random_networks import RandomNetwork
@@ -39,7 +39,6 @@ def human(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HumanNetwork]:
     path.write_bytes(network.compressed())
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("nets.cache.networks_directory", lambda: folder / "networks")
-        patched.setattr("nets.opened_before.networks_directory", lambda: folder / "networks")
         settings = [f"net={path}", "precision=fp32", "human_profile=rank_1d"]
         yield HumanNetwork(open_evaluator(load(None, settings, {})))
 

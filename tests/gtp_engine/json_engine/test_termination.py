@@ -11,8 +11,7 @@ import pytest
 
 from gtp_engine.json_engine.query import Query
 from gtp_engine.json_engine.schedule import Schedule
-from nets.constant import ConstantEvaluator
-from nets.evaluator import Evaluation, EvaluationRequest, EvaluatorError
+from nets.evaluator import ConstantEvaluator, Evaluation, EvaluationRequest, EvaluatorError
 from tests.gtp_engine.json_engine.spoken import Spoken, asking
 
 ENDLESS = 10**9

@@ -43,7 +43,7 @@ from nets.open import load_onnx
 from nobi_machine.cache import cache_root
 from nobi_machine.files import append_regular
 from nobi_machine.parameters import ParameterError
-from tests.conftest import REPOSITORY
+from tests.conftest import REPOSITORY, SMALL_NETWORK
 from tests.gtp_engine.https_server import CERTIFICATE, Server, https_server
 from tests.gtp_engine.socket_guard import CANNOT_GUARD
 
@@ -254,7 +254,7 @@ def wheel(content: bytes = CONTENT, compression: int = zipfile.ZIP_DEFLATED) -> 
     with zipfile.ZipFile(made, "w", compression) as archive:
         archive.writestr("katrain/other.txt", random.Random(2).randbytes(400_000))
         archive.writestr(MEMBER.path, content)
-        archive.writestr("katrain/last.txt", random.Random(3).randbytes(200_000))
+        archive.writestr("katrain/last.txt", random.Random(3).randbytes(6_000))
     return made.getvalue()
 
 
@@ -395,7 +395,7 @@ def test_a_file_is_taken_used_and_found_by_its_beginning(
 ) -> None:
     monkeypatch.setattr("gtp_engine.tools.networks.MEASURE_SECONDS", 0.01)
     source = tmp_path / "downloaded.bin.gz"
-    source.write_bytes(network_file("fast").read_bytes())
+    source.write_bytes(SMALL_NETWORK.read_bytes())
     nobi("get", "mine", "--from", source)
     assert capsys.readouterr().out.splitlines() == [
         str(folder / "mine.bin.gz"),
@@ -408,16 +408,16 @@ def test_a_file_is_taken_used_and_found_by_its_beginning(
     nobi()
     shown = capsys.readouterr().out
     (row,) = [line for line in shown.splitlines() if line.lstrip().startswith("mine ")]
-    assert row.split()[:4] == ["mine", "fetched", "6x64", "1.3"]
+    assert row.split()[:4] == ["mine", "fetched", "3x16", "0.0"]
     assert float(row.split()[4]) > 0
     assert row.split()[5:] == ["plays"]
-    nobi("use", "fas")
-    assert 'net = "fast"' in (tmp_path / "config" / "config.toml").read_text()
+    nobi("use", "stro")
+    assert 'net = "strong"' in (tmp_path / "config" / "config.toml").read_text()
 
 
 def test_what_cannot_be_used_is_not_written(tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder.mkdir(parents=True)
-    (folder / "broken.bin.gz").write_bytes(network_file("fast").read_bytes()[:-1000])
+    (folder / "broken.bin.gz").write_bytes(SMALL_NETWORK.read_bytes()[:-1000])
     for name, reason in (
         ("broken", "truncated gzip data"),
         ("nothing", "nothing: no network at hand; `nobi networks` lists those at hand"),
@@ -437,7 +437,7 @@ def test_a_network_that_the_rest_of_the_file_keeps_from_playing_is_not_written(
 ) -> None:
     """On the command line a network wins over such a setting; in the file nothing wins."""
     mine, config = tmp_path / "mine.onnx", tmp_path / "config" / "config.toml"
-    mine.write_bytes(load_onnx(network_file("fast")))
+    mine.write_bytes(load_onnx(SMALL_NETWORK))
     config.parent.mkdir()
     config.write_text(f"{setting}\n")
     nobi("use", mine, code=1)
@@ -451,7 +451,7 @@ def test_no_network_plays_where_the_player_has_no_use_for_one(
     config = tmp_path / "config" / "config.toml"
     config.parent.mkdir()
     for player, playing in (("rave", 0), ("puct", 1)):
-        config.write_text(f'player = "{player}"\nnet = "fast"\n')
+        config.write_text(f'player = "{player}"\nnet = "strong"\n')
         nobi()
         assert capsys.readouterr().out.count(" plays") == playing
 
@@ -464,6 +464,7 @@ def test_no_network_plays_where_the_player_has_no_use_for_one(
         ("mine", "a.onnx", b"hello", "a.onnx: "),
         ("mine", "a.zip", b"hello", "a.zip: not a network file"),
         ("mine", "missing.bin.gz", None, "missing.bin.gz: No such file or directory"),
+        ("strong", "a.bin.gz", b"hello", "strong: no name for a network"),
         ("fast", "a.bin.gz", b"hello", "fast: no name for a network"),
         ("none", "a.bin.gz", b"hello", "none: no name for a network"),
         ("-x", "a.bin.gz", b"hello", "-x: no name for a network"),
@@ -480,6 +481,7 @@ def test_no_network_plays_where_the_player_has_no_use_for_one(
         "ending",
         "missing",
         "ours",
+        "ours once",
         "no network's",
         "an option's",
         "a device's",
@@ -505,17 +507,17 @@ def test_a_file_that_is_no_network_is_not_taken(
 
 
 def test_an_address_is_taken_and_resumed(server: Server, folder: Path) -> None:
-    content = network_file("fast").read_bytes()
+    content = SMALL_NETWORK.read_bytes()
     server.files["/a/mine.bin.gz"] = content
-    server.breaks_after = 200_000
+    server.breaks_after = 6_000
     with pytest.raises(UserError, match="broke off"):
         taken("mine", f"{server.address}/a/mine.bin.gz")
-    assert list(parts(folder).values()) == [200_000 * ATTEMPTS]
+    assert list(parts(folder).values()) == [6_000 * ATTEMPTS]
     server.breaks_after = None
     sent = server.sent
     assert taken("mine", f"{server.address}/a/mine.bin.gz").read_bytes() == content
-    assert server.sent - sent == len(content) - 200_000 * ATTEMPTS
-    server.breaks_after = 200_000
+    assert server.sent - sent == len(content) - 6_000 * ATTEMPTS
+    server.breaks_after = 6_000
     with pytest.raises(UserError, match="broke off"):
         taken("mine", f"{server.address}/a/mine.bin.gz?raw=true")
     (part,) = folder.glob("*.part")
@@ -552,7 +554,7 @@ def test_names_that_are_not_in_the_table(capsys: pytest.CaptureFixture[str]) -> 
 def test_networks_of_other_programs_are_found_by_name(
     user: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    content = network_file("strong").read_bytes()
+    content = SMALL_NETWORK.read_bytes()
     tool = user / ".local" / "share" / "uv" / "tools" / "katrain" / "lib" / "python3.11" / "site-packages" / "katrain"
     program = tmp_path / "programs"
     for path in (
@@ -588,7 +590,7 @@ def test_the_beginning_of_a_name(folder: Path, tmp_path: Path, monkeypatch: pyte
         (folder / f"{name}.bin.gz").touch()
     assert network_path("first") == folder / "first.bin.gz"
     assert network_path("se") == folder / "second.bin.gz"
-    assert network_path("fas") == network_file("fast")
+    assert network_path("str") == network_file()
     with pytest.raises(AmbiguousName, match=r"^fir is the beginning of several networks' names: first, first-b$"):
         network_named("fir")
     with pytest.raises(ParameterError, match=r"^s is the beginning of several"):
@@ -604,9 +606,9 @@ def test_the_beginning_of_a_name(folder: Path, tmp_path: Path, monkeypatch: pyte
 
 
 def test_what_a_file_says_of_its_network(tmp_path: Path) -> None:
-    header = read_header(network_file("fast"))
+    header = read_header(network_file())
     assert header is not None
-    assert (header.version, header.blocks, header.channels, header.imitates_people) == (15, 6, 64, False)
+    assert (header.version, header.blocks, header.channels, header.imitates_people) == (15, 7, 384, False)
     path = tmp_path / "a.bin.gz"
     human = "people 15 22 19 20 20 20 20 40 0.25 150 1 0 0 0 0 0 0 0 meta_encoder 192 trunk 18 384 384"
     path.write_bytes(gzip.compress(human.encode()))
@@ -619,21 +621,20 @@ def test_what_a_file_says_of_its_network(tmp_path: Path) -> None:
 
 
 def test_the_strongest_for_a_move() -> None:
-    rates = {"fast": 400.0, "strong": 40.0, FOR_PROCESSORS: 30.0}
+    rates = {"strong": 40.0, FOR_PROCESSORS: 30.0}
     assert strongest_of(rates, 5).endswith(f": {FOR_PROCESSORS} (150 evaluations)")
     assert strongest_of(rates, 0.08).endswith(": strong (3 evaluations)")
-    assert strongest_of(rates, 0.01).endswith(": fast (4 evaluations)")
-    assert strongest_of({"fast": None}, 5).endswith(": fast")
-    unknown = strongest_of({"fast": None, FOR_PROCESSORS: None}, 5)
+    assert strongest_of({"strong": None}, 5).endswith(": strong")
+    unknown = strongest_of({"strong": None, FOR_PROCESSORS: None}, 5)
     assert unknown.startswith("strongest where it makes 3 evaluations a move")
     assert strongest_of({"of_mine": 5.0}, 5) == "none of these networks was compared with others"
 
 
 def test_small_boards_need_more_evaluations() -> None:
-    rates = {"fast": 4000.0, "strong": 70.0}
-    assert strongest(rates, 0.1, 19 * 19) == "strong"
-    assert strongest(rates, 0.1, 9 * 9) == "fast"
-    assert strongest(rates, 1.0, 9 * 9) == "strong"
+    rates = {"strong": 220.0, FOR_PROCESSORS: 70.0}
+    assert strongest(rates, 0.1, 19 * 19) == FOR_PROCESSORS
+    assert strongest(rates, 0.1, 9 * 9) == "strong"
+    assert strongest(rates, 1.0, 9 * 9) == FOR_PROCESSORS
     assert strongest({"of_mine": 100.0}, 1.0, 9 * 9) is None
 
 
@@ -667,13 +668,13 @@ def test_a_damaged_network_is_to_be_fetched_anew(folder: Path, capsys: pytest.Ca
     folder.mkdir(parents=True)
     small = PUBLISHED[-1].name
     for damaged in (FOR_PROCESSORS, small):
-        (folder / f"{damaged}.bin.gz").write_bytes(network_file("fast").read_bytes()[:-1000])
+        (folder / f"{damaged}.bin.gz").write_bytes(SMALL_NETWORK.read_bytes()[:-1000])
     nobi()
     listed, get, rest = capsys.readouterr().out.partition("nobi networks get")
     assert f"not the published file, which has {PUBLISHED[0].size:,} bytes" in listed
     assert get
     assert FOR_PROCESSORS in rest.splitlines()[1]
-    assert ": strong; " in rest.splitlines()[-2]
+    assert ": strong" in rest.splitlines()[-2]
     assert rest.splitlines()[-1] == f"for strong play: nobi networks get {FOR_PROCESSORS}"
     for opening in (check_network, open_evaluator):
         with pytest.raises(EvaluatorError, match=rf"truncated.*; `nobi networks get {small}` fetches it anew$"):
@@ -687,6 +688,6 @@ def test_a_damaged_network_is_to_be_fetched_anew(folder: Path, capsys: pytest.Ca
 
 def test_files_whose_names_name_no_network(folder: Path) -> None:
     folder.mkdir(parents=True)
-    for name in ("", "none", "fast", "nobody"):
-        (folder / f"{name}.bin.gz").write_bytes(network_file("strong").read_bytes())
+    for name in ("", "none", "strong", "fast", "nobody"):
+        (folder / f"{name}.bin.gz").write_bytes(SMALL_NETWORK.read_bytes())
     assert [each.name for each in at_hand() if each.place == "fetched"] == ["nobody"]

@@ -14,10 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nets.conversion.convert import convert
 from nets.evaluator import EvaluatorError
-from nets.katago.parse import parse_model
-from nets.katago.reader import SMALL_BYTES, ModelFormatError, decompress
+from nets.graph.convert import convert
+from nets.katago.reader import SMALL_BYTES, ModelFormatError, decompress, parse_model
 from nets.open import load_onnx, open_network
 from tests.nets.random_networks import RandomNetwork
 

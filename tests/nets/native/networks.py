@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nets.conversion.convert import convert, load_model
+from nets.graph.convert import convert, load_model
+from nets.graph.evaluator import OnnxEvaluator
 from nets.katago.model import FloatArray
 from nets.native.calibrate import ranges
 from nets.native.convolutions.tiling import LARGEST
@@ -16,8 +17,7 @@ from nets.native.pack import pack
 from nets.native.simd.processor import is_available
 from nets.native.transformers.packing import NO_INT8, Int8Parts
 from nets.native.transformers.products import HAS_INT8, IN_GROUPS
-from nets.onnx.evaluator import OnnxEvaluator
-from tests.nets.conversion.test_katago_networks import ORDINARY, POOLING, inputs
+from tests.nets.graph.test_katago_networks import ORDINARY, POOLING, inputs
 from tests.nets.random_networks import RandomNetwork
 
 SIZES = ((5, 5), (7, 4), (2, 2), (3, 6), (9, 9), (19, 19), (25, 13))

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nets.conversion.convert import load_model
 from nets.evaluator import EvaluationRequest
+from nets.graph.convert import load_model
+from nets.loss import LIMITS
 from nets.native.calibrate import calibrate, checked_here, from_bytes, packed_by
-from nets.native.convolutions.weights import as_bf16
-from nets.native.parameters import aligned
+from nets.native.convolutions.packing import as_bf16
+from nets.native.packed import aligned
 from nets.native.simd.bf16_tiles import multiply_bf16_tiles, shape_bf16_tiles
 from nets.native.simd.products import HERE, OUTPUTS
 from nets.native.simd.tile_products import give_up_tiles
-from nets.precision.loss import LIMITS
 from nobi_machine.jit import kernel
-from tests.nets.conversion.test_katago_networks import NESTED, ORDINARY, POOLING, inputs
+from tests.nets.graph.test_katago_networks import NESTED, ORDINARY, POOLING, inputs
 from tests.nets.native.networks import RANDOM_BLOCKS, SIZES, check, made, opened, plain
 
 pytestmark = pytest.mark.usefixtures("own_networks")

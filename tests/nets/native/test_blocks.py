@@ -12,24 +12,23 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from go_rules.points import BLACK, WHITE
-from nets.conversion.convert import convert, load_model
 from nets.evaluator import EvaluationRequest, EvaluatorError
 from nets.features import scratch_for
+from nets.graph.convert import convert, load_model
+from nets.graph.evaluator import OnnxEvaluator
 from nets.human_profile import metadata_row, parse_profile
 from nets.katago.model import Activation
+from nets.loss import few_recorded
 from nets.native.calibrate import calibrate, ranges
-from nets.native.convolutions.levels import PLAIN, at_places, levels_of, steps
+from nets.native.convolutions.packing import PLAIN, at_places, levels_of, steps
 from nets.native.convolutions.tiling import FINER, LARGEST
 from nets.native.evaluator import NativeEvaluator
-from nets.native.pack import pack
+from nets.native.pack import pack, unknown_to_kernels
 from nets.native.simd.activations import CURVES, KINDS, LOWEST, activated, curve_at
 from nets.native.simd.vectors import floats, load_floats, store
-from nets.native.unsupported import unknown_to_kernels
-from nets.onnx.evaluator import OnnxEvaluator
 from nets.open import open_network
-from nets.precision.calibration_games import few_recorded
 from nobi_machine.jit import kernel
-from tests.nets.conversion.test_katago_networks import NESTED, ORDINARY, POOLING, inputs
+from tests.nets.graph.test_katago_networks import NESTED, ORDINARY, POOLING, inputs
 from tests.nets.native.networks import check, made, needs_kernels, nested, opened
 from tests.nets.random_networks import ACTIVATIONS, RandomNetwork
 
@@ -184,7 +183,7 @@ def test_boards_together_and_one_by_one(monkeypatch: pytest.MonkeyPatch, kind: s
     evaluator = opened(content)
     spatial, global_ = (np.concatenate([each] * 3) for each in inputs(9, 9))
     one_by_one = evaluator.evaluate(EvaluationRequest(spatial, global_))
-    monkeypatch.setattr("nets.native.workspace.NEAR_BYTES", 0)
+    monkeypatch.setattr("nets.native.evaluator.NEAR_BYTES", 0)
     together = opened(content)
     for count in (9, 5):
         for one, all_ in zip(
@@ -279,7 +278,7 @@ def test_large_networks_say_how_far_their_calibration_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, human: tuple[bytes, Any]
 ) -> None:
     monkeypatch.setattr("nets.open.SMALLEST_AUTO_BYTES", 0)
-    monkeypatch.setattr("nets.precision.loss.SLOWEST", 1e9)
+    monkeypatch.setattr("nets.loss.SLOWEST", 1e9)
     monkeypatch.setattr("nets.native.calibrate.LARGE", 0)
     monkeypatch.setattr("nets.native.calibrate.recorded_positions", few_recorded)
     path = tmp_path / "human.bin.gz"

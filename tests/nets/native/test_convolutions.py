@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nets.conversion.convert import load_model
 from nets.evaluator import EvaluationRequest, EvaluatorError
+from nets.graph.convert import load_model
 from nets.katago.model import Activation, FloatArray
 from nets.native.calibrate import ranges
-from nets.native.convolutions.levels import Levels, at_places, levels_of
+from nets.native.convolutions.packing import Levels, at_places, levels_of
 from nets.native.convolutions.tiling import (
     FINER,
     LARGEST,
@@ -34,10 +34,10 @@ from nets.native.convolutions.tiling import (
 from nets.native.convolutions.transforms import transform_inputs
 from nets.native.outputs import tanh
 from nets.native.pack import pack
-from nets.native.parameters import aligned
+from nets.native.packed import aligned
 from nets.native.simd.products import OUTPUTS
 from tests.conftest import REPOSITORY
-from tests.nets.conversion.test_katago_networks import NESTED, ORDINARY, POOLING, inputs
+from tests.nets.graph.test_katago_networks import NESTED, ORDINARY, POOLING, inputs
 from tests.nets.native.networks import RANDOM_BLOCKS, SIZES, check, made, needs_kernels, opened
 
 pytestmark = pytest.mark.usefixtures("own_networks")

@@ -9,20 +9,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nets.conversion.convert import load_model
 from nets.evaluator import EvaluationRequest, EvaluatorError
 from nets.features import scratch_for
+from nets.graph.convert import load_model
+from nets.loss import compare, few_recorded, reason_against
 from nets.native.calibrate import ranges
 from nets.native.evaluator import NativeEvaluator
 from nets.native.network import CONVOLUTIONS, ROWS
 from nets.native.order import steps
-from nets.native.pack import pack
+from nets.native.pack import pack, unknown_to_kernels
 from nets.native.transformers.packing import Int8Parts
 from nets.native.transformers.rounding import rounded
-from nets.native.unsupported import unknown_to_kernels
-from nets.precision.calibration_games import few_recorded
-from nets.precision.loss import compare, reason_against
-from tests.nets.conversion.test_katago_networks import ATTENTION, DEEP, FEED_FORWARD, ORDINARY, POOLING, inputs
+from tests.nets.graph.test_katago_networks import ATTENTION, DEEP, FEED_FORWARD, ORDINARY, POOLING, inputs
 from tests.nets.native.networks import OF_BYTES, SIZES, check, made, needs_int8, needs_kernels, nested, opened, plain
 
 pytestmark = pytest.mark.usefixtures("own_networks")

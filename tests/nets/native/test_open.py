@@ -13,27 +13,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nets.constant import ConstantEvaluator
-from nets.conversion.convert import load_model
 from nets.devices import USUAL_BATCH
-from nets.evaluator import EvaluationRequest, EvaluatorError
+from nets.evaluator import ConstantEvaluator, EvaluationRequest, EvaluatorError
+from nets.graph.convert import load_model
 from nets.katago.model import AttentionBlock
+from nets.loss import compare, few_recorded, reason_against
 from nets.native.calibrate import SURE, Verdict, affordable, calibrate, checked_here, from_bytes
 from nets.native.convolutions.tiling import FINER, LARGEST
 from nets.native.evaluator import NativeEvaluator
-from nets.native.pack import pack
+from nets.native.pack import pack, unsupported_reason
 from nets.native.simd.products import HERE
 from nets.native.transformers.packing import NO_INT8, Int8Matrix, Int8Parts
 from nets.native.transformers.products import HAS_INT8, IN_GROUPS
 from nets.native.transformers.rounding import choices as all_choices
 from nets.native.transformers.rounding import rounded
-from nets.native.unsupported import unsupported_reason
 from nets.open import check_network, open_network
-from nets.precision.calibration_games import few_recorded
-from nets.precision.loss import compare, reason_against
 from tests.conftest import REPOSITORY
-from tests.nets.conversion.test_katago_networks import ATTENTION, FEED_FORWARD, ORDINARY, POOLING, inputs
 from tests.nets.golden import COLOURS, encoded, game_of, new_scratch, positions
+from tests.nets.graph.test_katago_networks import ATTENTION, FEED_FORWARD, ORDINARY, POOLING, inputs
 from tests.nets.native.networks import made, needs_int8, needs_kernels, opened, plain
 from tests.nets.random_networks import RandomNetwork
 
@@ -72,7 +69,7 @@ def test_a_verdict_survives_its_file() -> None:
 def auto(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have `auto` calibrate small networks, on a few positions, and take no time worth comparing."""
     monkeypatch.setattr("nets.open.SMALLEST_AUTO_BYTES", 0)
-    monkeypatch.setattr("nets.precision.loss.SLOWEST", 1e9)
+    monkeypatch.setattr("nets.loss.SLOWEST", 1e9)
     monkeypatch.setattr("nets.native.calibrate.recorded_positions", few_recorded)
 
 
@@ -114,7 +111,7 @@ def test_a_later_start_imports_nothing_to_convert_or_to_calibrate() -> None:
         "from nets.embedded import embedded_network\n"
         "from nets.open import open_network\n"
         "open_network(embedded_network())\n"
-        "print(*sorted({'onnx', 'nets.native.calibrate', 'nets.native.pack', 'nets.katago.parse'} & set(sys.modules)))"
+        "print(*sorted({'onnx', 'nets.native.calibrate', 'nets.native.pack'} & set(sys.modules)))"
     )
     for _ in range(2):
         done = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True)
@@ -161,7 +158,7 @@ def test_several_threads_for_one_evaluation_are_onnxruntimes(path: Path) -> None
 
 @pytest.mark.parametrize("path", ["convolutions", "transformer"], indirect=True)
 def test_processors_without_vectors(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nets.native.unsupported.is_available", lambda: False)
+    monkeypatch.setattr("nets.native.pack.is_available", lambda: False)
     assert open_network(path, "auto", "cpu").attributes.precision != "int16"
     for function in (open_network, check_network):
         with pytest.raises(EvaluatorError, match=r"network\.bin\.gz: int16 needs a processor with AVX2"):
@@ -186,9 +183,9 @@ def test_networks_of_convolutions_compile_nothing_of_transformers() -> None:
     """Not even where a kernel that may call both kinds is compiled."""
     code = (
         "import numba\n"
-        "from nets.native import network, workspace\n"
+        "from nets.native import evaluator, network\n"
         "from tests.nets.native.networks import *\n"
-        "workspace.run_network = numba.njit(error_model='numpy')(network.run_network.py_func)\n"
+        "evaluator.run_network = numba.njit(error_model='numpy')(network.run_network.py_func)\n"
         "from nets.evaluator import EvaluationRequest\n"
         "opened(made()[0].compressed()).evaluate(EvaluationRequest(*inputs(9, 9)))\n"
         "assert network.run_layers.signatures\n"
@@ -198,7 +195,7 @@ def test_networks_of_convolutions_compile_nothing_of_transformers() -> None:
 
 
 STRICTER = {"winrate_mean": 0.002, "winrate_p99": 0.01, "lead_mean": 0.1, "policy_kl": 0.001, "other_top_moves": 0.02}
-"""Than nets.precision.loss.LIMITS."""
+"""Than nets.loss.LIMITS."""
 
 
 @needs_kernels

@@ -10,7 +10,7 @@ import pytest
 from nets.evaluator import SCORE_COLUMNS, Evaluation, EvaluationRequest
 from nets.native.evaluator import NativeEvaluator
 from nobi_machine.fused_call import Given, fuse
-from tests.nets.conversion.test_katago_networks import inputs
+from tests.nets.graph.test_katago_networks import inputs
 from tests.nets.native.networks import made, needs_kernels, opened
 from tests.nets.native.test_transformers import ATTENTION, FEED_FORWARD
 

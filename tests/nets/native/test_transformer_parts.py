@@ -6,19 +6,26 @@ import numba
 import numpy as np
 import pytest
 
-from nets.conversion.convert import load_model
+from nets.graph.convert import load_model
 from nets.native.pack import pack
-from nets.native.parameters import aligned
-from nets.native.simd.groups import LARGEST_GROUP, group_numbers
+from nets.native.packed import aligned
 from nets.native.simd.products import multiply_rows
 from nets.native.simd.tile_products import TILE_ROWS, give_up_tiles, shape_tiles
 from nets.native.simd.vectors import load_shorts, store
 from nets.native.transformers.arithmetic import HIGHEST_BYTE, fade
-from nets.native.transformers.attention import HEAD_BUFFERS, fraction_bits, write_shares
-from nets.native.transformers.int8_attention import pack_int8_keys, pack_int8_values, write_int8_queries
+from nets.native.transformers.attention import (
+    HEAD_BUFFERS,
+    fraction_bits,
+    pack_int8_keys,
+    pack_int8_values,
+    write_int8_queries,
+    write_shares,
+)
 from nets.native.transformers.products import (
     ATTENDS_INT8,
     IN_GROUPS,
+    LARGEST_GROUP,
+    group_numbers,
     multiply_int8,
     multiply_many_int8,
     score_block,
@@ -26,7 +33,7 @@ from nets.native.transformers.products import (
 )
 from nets.native.transformers.rows import BYTE_ZERO, SHORT_LEVELS
 from nobi_machine.jit import kernel
-from tests.nets.conversion.test_katago_networks import ATTENTION, FEED_FORWARD
+from tests.nets.graph.test_katago_networks import ATTENTION, FEED_FORWARD
 from tests.nets.native.networks import needs_int8, needs_kernels
 from tests.nets.random_networks import RandomNetwork
 

@@ -10,18 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nets.conversion.convert import load_model
-from nets.conversion.transformer import NORMED
 from nets.evaluator import EvaluationRequest, EvaluatorError
+from nets.graph.convert import load_model
+from nets.graph.layers import NORMED
 from nets.katago.model import AttentionBlock, BottleneckBlock, FeedForwardBlock
 from nets.native.evaluator import NativeEvaluator
 from nets.native.pack import pack
-from nets.native.taps import recorded
 from nets.native.transformers.packing import Int8Parts
 from nets.native.transformers.products import ATTENDS_INT8, HAS_INT8, IN_GROUPS
-from nets.native.transformers.rounding import choices, rounded
+from nets.native.transformers.rounding import choices, recorded, rounded
 from tests.conftest import REPOSITORY
-from tests.nets.conversion.test_katago_networks import ATTENTION, FEED_FORWARD, inputs
+from tests.nets.graph.test_katago_networks import ATTENTION, FEED_FORWARD, inputs
 from tests.nets.native.networks import OF_BYTES, SIZES, check, needs_int8, needs_kernels, nested, opened
 from tests.nets.random_networks import RandomNetwork
 

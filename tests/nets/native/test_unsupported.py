@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nets.conversion.convert import load_model
+from nets.graph.convert import load_model
 from nets.native.order import MOST_STREAMS
-from nets.native.unsupported import unknown_to_kernels, unsupported_reason, weight_bytes
-from tests.nets.conversion.test_katago_networks import ATTENTION, FEED_FORWARD, NESTED, ORDINARY
+from nets.native.pack import unknown_to_kernels, unsupported_reason, weight_bytes
+from tests.nets.graph.test_katago_networks import ATTENTION, FEED_FORWARD, NESTED, ORDINARY
 from tests.nets.native.networks import made, needs_kernels, nested
 from tests.nets.random_networks import RandomNetwork
 
@@ -51,9 +51,9 @@ def test_networks_that_are_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     network, _ = made(15, [ORDINARY, ATTENTION], channels=64)
     model = load_model(network.compressed(), "random")
     assert not unknown_to_kernels(model)
-    monkeypatch.setattr("nets.native.unsupported.MOST_BYTES", weight_bytes(model) - 1)
+    monkeypatch.setattr("nets.native.pack.MOST_BYTES", weight_bytes(model) - 1)
     assert "MiB" in unsupported_reason(model)
-    monkeypatch.setattr("nets.native.unsupported.MOST_BYTES", weight_bytes(model))
+    monkeypatch.setattr("nets.native.pack.MOST_BYTES", weight_bytes(model))
     assert not unknown_to_kernels(model)
 
 

@@ -23,7 +23,7 @@ compile_all()
 print("\\n".join(map(repr, asked)))
 """
 PLAYER = """
-from nets.constant import ConstantEvaluator
+from nets.evaluator import ConstantEvaluator
 from search.nobi.player import PuctPlayer
 player = PuctPlayer(ConstantEvaluator())
 player.warm_up(19, 19)

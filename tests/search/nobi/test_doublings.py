@@ -163,10 +163,9 @@ def test_katagos_networks_have_learned_of_doublings(shared: Callable[[str], Path
     assert has_learned_doublings(open_network(shared(f"nets/{network}")), size, size)
 
 
-@pytest.mark.parametrize("name", ["fast", "strong"])
 @pytest.mark.parametrize("size", [9, 19])
-def test_embedded_networks_have_learned_of_doublings(name: str, size: int) -> None:
-    path = embedded_network(name)
+def test_the_embedded_network_has_learned_of_doublings(size: int) -> None:
+    path = embedded_network()
     assert path is not None
     assert has_learned_doublings(open_network(path), size, size)
 

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from go_rules.game import Game
 from go_rules.points import BLACK, PASS, board_points, point_at
-from nets.constant import ConstantEvaluator
-from nets.evaluator import Evaluation, EvaluationRequest, EvaluatorAttributes
-from nets.human_network import HumanNetwork
+from nets.bare_evaluation import HumanNetwork
+from nets.evaluator import ConstantEvaluator, Evaluation, EvaluationRequest, EvaluatorAttributes
 from search.nobi.move_choice import with_peoples_choice
 from search.nobi.parameters import HumanParameters, SearchParameters
 from search.nobi.player import PuctPlayer

@@ -10,7 +10,7 @@ import pytest
 from go_rules.game import Game
 from go_rules.points import BLACK, WHITE
 from go_rules.rule_names import preset
-from nets.constant import ConstantEvaluator
+from nets.evaluator import ConstantEvaluator
 from search.nobi.leaves.nn_cache import Cache, new_cache
 from search.nobi.memory.context import Work, new_work
 from search.nobi.memory.workspace import Workspace

@@ -8,7 +8,7 @@ import pytest
 from go_rules.game import Game
 from go_rules.points import BLACK, PASS, WHITE, column_of, from_vertex, opponent, point_at, row_of
 from go_rules.rule_names import preset
-from nets.constant import ConstantEvaluator
+from nets.evaluator import ConstantEvaluator
 from search.nobi.mirror import LEAST, mirroring_opponent
 from search.nobi.tree.nodes import EXPANDED, decode_priors
 from search.request import Limits, SearchRequest

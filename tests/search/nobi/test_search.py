@@ -15,8 +15,7 @@ from go_rules.game import Game
 from go_rules.points import BLACK, PASS, WHITE, from_vertex, to_vertex
 from go_rules.rule_names import preset
 from go_rules.rules import KO_SIMPLE
-from nets.constant import ConstantEvaluator
-from nets.evaluator import Evaluation, EvaluationRequest, Evaluator, EvaluatorError
+from nets.evaluator import ConstantEvaluator, Evaluation, EvaluationRequest, Evaluator, EvaluatorError
 from nobi_machine import jit
 from search.nobi.iteration import advance_tree
 from search.nobi.player import PuctPlayer

@@ -9,7 +9,7 @@ from go_rules.game import Game
 from go_rules.points import BLACK, PASS, WHITE, board_points, from_vertex, to_vertex
 from go_rules.rule_names import preset
 from go_rules.rules import KO_SIMPLE
-from nets.constant import ConstantEvaluator
+from nets.evaluator import ConstantEvaluator
 from search.nobi.tree.nodes import NODES, ROOT, TERMINAL
 from search.request import Limits, SearchRequest
 from search.result import SearchResult

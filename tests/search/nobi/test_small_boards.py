@@ -8,9 +8,8 @@ import pytest
 
 from go_rules.game import Game
 from go_rules.rule_names import preset
-from nets.constant import ConstantEvaluator
-from nets.embedded import FAST, network_file
-from nets.evaluator import LEAD, SCORE_MEAN, Evaluation, EvaluationRequest
+from nets.embedded import network_file
+from nets.evaluator import LEAD, SCORE_MEAN, ConstantEvaluator, Evaluation, EvaluationRequest
 from nets.open import open_network
 from search.nobi.memory.context import uniform_share
 from search.request import SearchRequest
@@ -23,9 +22,7 @@ QUICK = [case for case in SOLVED if case.width == case.height <= 3]
 
 @pytest.fixture(scope="module")
 def solver() -> Solver:
-    network = network_file(FAST)
-    assert network is not None
-    return Solver(open_network(network, "fp32", "cpu"))
+    return Solver(open_network(network_file()))
 
 
 @pytest.mark.parametrize("case", QUICK, ids=str)

@@ -8,8 +8,7 @@ import numpy as np
 
 from go_rules.game import Game
 from go_rules.points import BLACK, PASS, WHITE, from_vertex
-from nets.constant import ConstantEvaluator
-from nets.evaluator import Evaluation, EvaluationRequest, EvaluatorAttributes
+from nets.evaluator import ConstantEvaluator, Evaluation, EvaluationRequest, EvaluatorAttributes
 from nets.human_profile import parse_profile
 from search.nobi.parameters import SearchParameters
 from search.nobi.player import PolicyPlayer

@@ -8,8 +8,7 @@ import pytest
 from go_rules.game import Game
 from go_rules.points import BLACK, PASS, WHITE, board_points, from_vertex, to_vertex
 from go_rules.rule_names import preset
-from nets.constant import ConstantEvaluator
-from nets.evaluator import LOSS, WIN, Evaluation, EvaluationRequest, EvaluatorError
+from nets.evaluator import LOSS, WIN, ConstantEvaluator, Evaluation, EvaluationRequest, EvaluatorError
 from nets.symmetry import symmetric_point
 from search.result import RESIGN
 from search.textbook.parameters import AlphaZeroParameters

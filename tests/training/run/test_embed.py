@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from nets import embedded
-from nets.conversion.convert import load_model
-from nets.embedded import STRONG, facts_file, int16_file, network_file, notice_file
+from nets.embedded import facts_file, int16_file, network_file, notice_file
+from nets.graph.convert import load_model
 from nets.katago.reader import decompress
 from nets.native.calibrate import Verdict, from_bytes
 from nets.native.simd.processor import is_arm
 from nets.native.transformers.products import PRODUCTS, PRODUCTS_HERE
-from tests.nets.conversion.test_katago_networks import ATTENTION, FEED_FORWARD
+from tests.nets.graph.test_katago_networks import ATTENTION, FEED_FORWARD
 from training.errors import TrainingError
 from training.run import embed as embedding
 from training.run.embed import BEGIN, END, embed, main, table
@@ -62,56 +62,54 @@ def test_embedding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     weights.mkdir()
     for module in (embedded, embedding):
         monkeypatch.setattr(module, "WEIGHTS", weights)
-    begin, end = BEGIN.format(STRONG), END.format(STRONG)
-    (weights / "README.md").write_text(f"before {begin} old {end} after")
+    (weights / "README.md").write_text(f"before {BEGIN} old {END} after")
     with pytest.raises(TrainingError, match="there is no student"):
-        embed(tmp_path, STRONG, None)
+        embed(tmp_path, None)
     (tmp_path / "student.bin.gz").write_bytes(random.compressed())
     (tmp_path / "student.json").write_text('{"positions": 12, "yardstick": {}}')
-    assert "is embedded as strong" in embed(tmp_path, STRONG, None)
+    assert "is embedded" in embed(tmp_path, None)
     check_a_convolutional_network(random.content, weights)
     transformer = RandomNetwork(15, channels=16)
     transformer.write([ATTENTION, FEED_FORWARD])
     (tmp_path / "student.bin.gz").write_bytes(transformer.compressed())
     (tmp_path / "student.json").write_text('{"began_as": "b10c384"}')
     monkeypatch.setattr(embedding.subprocess, "run", other_process)
-    embed(tmp_path, STRONG, None)
-    model = load_model(network_file(STRONG).read_bytes(), "embedded")
-    kinds = {each: int16_file(STRONG, each) for each in PRODUCTS if int16_file(STRONG, each).exists()}
+    embed(tmp_path, None)
+    model = load_model(network_file().read_bytes(), "embedded")
+    kinds = {each: int16_file(each) for each in PRODUCTS if int16_file(each).exists()}
     assert kinds.keys() == {PRODUCTS_HERE, "pairs"} | (set() if is_arm() else {"groups"})
     for products, path in kinds.items():
         assert from_bytes(path.read_bytes(), model).largest == (16 if products == "pairs" != PRODUCTS_HERE else 8)
-    assert not int16_file(STRONG).exists()
-    assert "weights of b10c384, or a part" in notice_file(STRONG).read_text()
+    assert not int16_file().exists()
+    assert "weights of b10c384, or a part" in notice_file().read_text()
     assert "| began as, or as a part of | b10c384 |" in (weights / "README.md").read_text()
-    assert 'Copyright David J Wu ("lightvector")' in notice_file(STRONG).read_text()
-    assert "THE SOFTWARE IS PROVIDED" in notice_file(STRONG).read_text()
+    assert 'Copyright David J Wu ("lightvector")' in notice_file().read_text()
+    assert "THE SOFTWARE IS PROVIDED" in notice_file().read_text()
     (tmp_path / "student.bin.gz").write_bytes(random.compressed())
     (tmp_path / "student.json").unlink()
-    embed(tmp_path, STRONG, None)
-    assert not any(path.exists() for path in (*kinds.values(), notice_file(STRONG)))
+    embed(tmp_path, None)
+    assert not any(path.exists() for path in (*kinds.values(), notice_file()))
 
 
 def check_a_convolutional_network(content: bytes, weights: Path) -> None:
-    begin, end = BEGIN.format(STRONG), END.format(STRONG)
-    assert network_file(STRONG) == weights / "nobi-strong.bin.gz"
-    assert decompress(network_file(STRONG).read_bytes()) == content
-    model = load_model(network_file(STRONG).read_bytes(), "embedded")
-    verdict = from_bytes(int16_file(STRONG).read_bytes(), model)
+    assert network_file() == weights / "nobi-strong.bin.gz"
+    assert decompress(network_file().read_bytes()) == content
+    model = load_model(network_file().read_bytes(), "embedded")
+    verdict = from_bytes(int16_file().read_bytes(), model)
     assert (verdict.reason_against, verdict.in_bf16) == ("none", False)
-    facts = json.loads(facts_file(STRONG).read_text())
+    facts = json.loads(facts_file().read_text())
     assert facts["positions"] == 12
     assert "yardstick" not in facts
     card = (weights / "README.md").read_text()
-    assert card.startswith(f"before {begin}")
-    assert card.endswith(f"{end} after")
+    assert card.startswith(f"before {BEGIN}")
+    assert card.endswith(f"{END} after")
     assert facts["sha256"] in card
     assert "old" not in card
-    assert not notice_file(STRONG).exists()
+    assert not notice_file().exists()
 
 
 def test_usage(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    for wrong in ([], [str(tmp_path)], [str(tmp_path), "weak"], ["", "fast"]):
+    for wrong in ([], [""], [str(tmp_path), "rows.npz", "more"]):
         assert main(wrong) == 2
-    assert main([str(tmp_path), "fast"]) == 1
+    assert main([str(tmp_path)]) == 1
     assert capsys.readouterr().err.splitlines()[-1].startswith(f"nobi: {tmp_path}: there is no student.bin.gz")

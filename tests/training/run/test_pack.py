@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nets.katago.parse import parse_model
-from nets.katago.reader import decompress
+from nets.katago.reader import decompress, parse_model
 from tests.nets.random_networks import RandomNetwork
 from tests.systems import IS_WINDOWS
 from tests.training.games import random_games, write_records

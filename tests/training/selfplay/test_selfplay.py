@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from go_rules.game import Game
 from go_rules.points import BLACK, PASS, WHITE, column_of, point_at, row_of
 from go_rules.rule_names import preset
-from nets.constant import ConstantEvaluator
-from nets.evaluator import LOSS, SCORE_MEAN, WIN, Evaluation, EvaluationRequest
+from nets.evaluator import LOSS, SCORE_MEAN, WIN, ConstantEvaluator, Evaluation, EvaluationRequest
 from nets.features import CAUGHT, GLOBAL_KOMI, LAST_MOVES
 from tests.systems import needs_signals
 from tests.training.games import random_games, write_records

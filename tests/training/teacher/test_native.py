@@ -16,9 +16,9 @@ from go_rules.points import PASS
 from nets.embedded import FAST, network_file
 from nets.features import scratch_for
 from nets.katago.writer import encode_model
+from nets.loss import RecordedGame, positions_of
 from nets.native.simd.processor import is_available
 from nets.open import open_network
-from nets.precision.calibration_games import RecordedGame, positions_of
 from tests.training.networks import new_student, padded
 from training.errors import TrainingError
 from training.network import Network, load_network

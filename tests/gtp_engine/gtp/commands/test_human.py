@@ -23,7 +23,6 @@ ORDINARY = {"kind": "ordinary_block"}
 def cache_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Networks are kept elsewhere; kernels are not compiled again."""
     monkeypatch.setattr("nets.cache.networks_directory", lambda: tmp_path / "networks")
-    monkeypatch.setattr("nets.opened_before.networks_directory", lambda: tmp_path / "networks")
 
 
 @pytest.fixture

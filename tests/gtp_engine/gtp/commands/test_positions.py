@@ -13,7 +13,7 @@ from go_rules.points import BLACK, WHITE
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.gtp.commands.pictures import influence_picture, policy_picture
 from gtp_engine.version import VERSION
-from nets.embedded import FAST, network_file
+from nets.embedded import network_file
 from search.request import SearchRequest
 from search.result import SearchResult
 from tests.go_rules.diagrams import rows_of
@@ -99,7 +99,7 @@ def test_an_engine_with_a_network_names_it() -> None:
 def test_a_network_is_listed_by_the_name_of_its_file(tmp_path: Path) -> None:
     path = tmp_path / "some network.bin.gz"
     path.write_bytes(b"")
-    for net, name in ((str(path), str(path)), ("fast", str(network_file(FAST))), ("none", "fanciful")):
+    for net, name in ((str(path), str(path)), ("strong", str(network_file())), ("none", "fanciful")):
         dialogue = Dialogue(settings=EngineSettings(size="9", net=net))
         assert dialogue.ask("kata-get-models") == "[]"
         dialogue.player.evaluator = FancifulEvaluator()

@@ -8,7 +8,7 @@ import pytest
 
 from go_rules.points import from_vertex
 from gtp_engine.configuration.settings import EngineSettings
-from nets.constant import ConstantEvaluator
+from nets.evaluator import ConstantEvaluator
 from search.textbook.parameters import AlphaZeroParameters
 from search.textbook.players import TextbookPlayer
 from tests.gtp_engine.fakes import Dialogue
