@@ -30,7 +30,7 @@ SUBCOMMANDS = {
     "match": ("gtp_engine.match.command", "Let two GTP engines play a match and judge it."),
     "tournament": ("gtp_engine.tournament.command", "Let every two of several GTP engines play, and rate them all."),
     "experiment": (
-        "gtp_engine.experiments.command",
+        "gtp_engine.tournament.experiment",
         "Measure what the ideas of tree search gain: tables and pictures.",
     ),
     "benchmark": ("gtp_engine.benchmark.command", "Measure how fast this machine searches."),

@@ -1,4 +1,4 @@
-"""A person at a terminal: what a command shows while it works and when it has finished, and what it is told."""
+"""A person at a terminal: the tables that a command shows, and the lines that it is told."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -28,6 +28,24 @@ def tables_console() -> Console:
     from rich.console import Console
 
     return Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH_IN_FILES)
+
+
+def print_table(
+    headings: Sequence[str], rows: Iterable[Sequence[str]], title: str = "", left: Collection[str] = ()
+) -> None:
+    """Print a table on stdout. Headings and cells are plain text, never markup.
+
+    The columns of the headings in `left` have their text at the left, all others have numbers, at the right.
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(title) if title else None, title_justify="left")
+    for heading in headings:
+        table.add_column(Text(heading), justify="left" if heading in left else "right")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    tables_console().print(table)
 
 
 def answers(prompt: str, console: Console) -> Iterator[str]:
@@ -75,59 +93,3 @@ def _read(prompt: str, console: Console) -> bytes | None:
     while rest and not rest.endswith(b"\n"):
         rest = sys.stdin.buffer.readline(LONGEST_ANSWER)
     return raw.removesuffix(b"\n") if raw else None
-
-
-@contextlib.contextmanager
-def progress_bar(title: str, total: int, done: int) -> Iterator[Callable[[str], None]]:
-    """Show a bar on stderr while the body runs, if that is a terminal: of games, or of what else there is to do.
-
-    The body gets a function to call after each of them, with a few words about it.
-    """
-    if not sys.stderr.isatty():
-        yield lambda last: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[last]}", markup=False),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=2) as progress:
-        task = progress.add_task(title, total=total, completed=done, last="")
-        yield lambda last: progress.update(task, advance=1, last=last)
-
-
-@contextlib.contextmanager
-def transfer_bar(title: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar on stderr while the body fetches a file, if that is a terminal.
-
-    The body gets a function to call with the bytes that are there, and with those that there will be.
-    """
-    if not sys.stderr.isatty():
-        yield lambda held, size: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=4) as progress:
-        task = progress.add_task(title, total=None)
-        yield lambda held, size: progress.update(task, completed=held, total=size)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
+import math
+import platform
 import statistics
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,18 +13,30 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from go_rules.game import Game
-from gtp_engine.benchmark.choice import choose
-from gtp_engine.benchmark.report import advice_of, for_people, progress_bar, surroundings
-from gtp_engine.benchmark.trials import MIN_ROUNDS, ROUND_SECONDS, Tick, Trial, measure, position
+from go_rules.machine.progress import ProgressBar
+from gtp_engine.benchmark.trials import (
+    MIN_ROUNDS,
+    ROUND_SECONDS,
+    Choice,
+    Tick,
+    Trial,
+    choose,
+    measure,
+    new_trial,
+    position,
+    variations,
+)
 from gtp_engine.configuration.configuration import WITH_NETWORK, Configuration, tell
 from gtp_engine.configuration.parameters import Number, config_options, parameter_options
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError, explain
-from gtp_engine.networks import keep_rate, open_evaluator, suited_to
+from gtp_engine.networks import keep_rate, open_evaluator
 from gtp_engine.players import PLAYERS, check_files, chosen_player, make_player
-from nets.devices import CPU, device_of
+from gtp_engine.tools.doctor import package_versions
+from gtp_engine.version import VERSION
 from nobi_machine.memory import usable_cores
 from nobi_machine.streams import print_json
+from nobi_machine.terminal import amount, print_table
 from search.nobi.parameters import SearchParameters
 from search.request import Limits, SearchRequest
 
@@ -32,11 +45,23 @@ if TYPE_CHECKING:
 
 TRIAL_SHARE = 0.5
 """The time of all trials for the advice, as a share of the time of the main measurement."""
-BATCHES = (1, 2, 4, 8)
-ACCELERATOR_WORKERS, ACCELERATOR_BATCHES = (1, 2, 3, 4), (4, 8, 16, 32, 64)
-"""Workers and batches to try if the network is not computed by the processor."""
 VARIED = ("net", "size", "precision", "workers", "batch")
 """Parameters that may be given several values, the slowest to vary first."""
+COLUMNS = {
+    "network": "network",
+    "size": "board",
+    "precision": "precision",
+    "provider": "computed by",
+    "workers": "workers",
+    "batch": "batch",
+    "evals_per_second": "evaluations/s",
+    "visits_per_second": "visits/s",
+    "bare_evals_per_second": "bare loop",
+    "ratio": "ratio",
+    "error": "",
+}
+"""The columns of the table of settings: keys of the figures, and titles."""
+TEXT_COLUMNS = ("network", "board", "precision", "computed by", "")
 
 
 @click.command()
@@ -74,18 +99,18 @@ def benchmark(
     with_network = PLAYERS[name].needs_network
     is_single = len(configurations) == 1
     total = seconds * (1 + TRIAL_SHARE if advice and is_single and with_network else len(configurations))
-    with progress_bar(total) as tick:
+    with ProgressBar("measuring", total) as bar:
         if not with_network:
-            report = measure_playouts(configuration, seconds, tick)
+            report = measure_playouts(configuration, seconds, bar.advance)
         elif is_single:
-            report = measure_network(configuration, seconds, advice, tick)
+            report = measure_network(configuration, seconds, advice, bar.advance)
         else:
-            report = measure_all(configurations, seconds, tick)
+            report = measure_all(configurations, seconds, bar.advance)
     report = {"player": name, **report, **surroundings()}
     if as_json:
         print_json(report)
     else:
-        click.echo(for_people(report))
+        print_report(report)
 
 
 def _measured_player(configurations: Sequence[Configuration]) -> str:
@@ -175,36 +200,6 @@ def measure_playouts(configuration: Configuration, seconds: float, tick: Tick) -
     }
 
 
-def new_trial(configuration: Configuration, evaluator: Evaluator) -> Trial:
-    """Make a trial of the configured search with an opened network. Raises ParameterError."""
-    width, height = configuration.engine.board
-    parameters = configuration.fill(suited_to(evaluator))
-    batch = parameters.batch_for(evaluator, width, height)
-    return Trial(evaluator, dataclasses.replace(parameters, batch=batch), width, height)
-
-
-def variations(present: Trial, evaluator: Evaluator | None = None) -> list[Trial]:
-    """Make trials of all other workers and batches that may be good with the same evaluator, or with another one."""
-    evaluator = evaluator or present.evaluator
-    cores = usable_cores()
-    workers: Sequence[int] = sorted({max(1, cores // 2), cores, cores + 1})
-    batches: Sequence[int] = BATCHES
-    if device_of(evaluator.attributes.provider) is not CPU:
-        workers, batches = ACCELERATOR_WORKERS, ACCELERATOR_BATCHES
-    is_same = evaluator.attributes.precision == present.evaluator.attributes.precision
-    return [
-        Trial(
-            evaluator,
-            dataclasses.replace(present.parameters, workers=each, batch=batch),
-            present.width,
-            present.height,
-        )
-        for each in workers
-        for batch in batches
-        if not (is_same and (each, batch) == (present.workers, present.parameters.batch))
-    ]
-
-
 def _combinations(
     config_file: Path | None, settings: tuple[str, ...], options: dict[str, Any]
 ) -> Iterator[Configuration]:
@@ -223,3 +218,86 @@ def _opened(configuration: Configuration) -> Evaluator | str:
         return open_evaluator(configuration)
     except EvaluatorError as error:
         return explain(error).removeprefix(f"{configuration.net}: ")
+
+
+def surroundings() -> dict[str, Any]:
+    """Collect everything that figures depend on, except the engine's settings: versions and the machine."""
+    return {
+        "version": VERSION,
+        "python": platform.python_version(),
+        "versions": package_versions(),
+        "cores": usable_cores(),
+        "machine": processor(),
+    }
+
+
+def processor() -> str:
+    """Return the name of the processor, as well as the system knows it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def print_report(report: dict[str, Any]) -> None:
+    """Print a report for people: some lines about one setting, or a table of many."""
+    click.echo(f"machine    {report['machine']}, {report['cores']} cores; nobi {report['version']}")
+    if "settings" in report:
+        rows = [[_cell(key, each.get(key, "")) for key in COLUMNS] for each in report["settings"]]
+        print_table(list(COLUMNS.values()), rows, left=TEXT_COLUMNS)
+        for each in report["best"]:
+            click.echo(
+                f"best for {each['network']} on {each['size']}: --precision {each['precision']} --workers "
+                f"{each['workers']} --batch {each['batch']} ({each['evals_per_second']:,.0f} evaluations/s)"
+            )
+        return
+    workers = amount(report["workers"], "worker")
+    if report["network"] is None:
+        click.echo(f"player     {report['player']}, {workers}, board {report['size']}")
+        click.echo(f"search     {report['playouts_per_second']:,.0f} playouts/s")
+        return
+    bare, ratio = report["bare_evals_per_second"], report["ratio"]
+    click.echo(f"network    {report['network']}, {report['precision']}, {report['provider']}")
+    click.echo(f"settings   {workers}, batch {report['batch']}, board {report['size']}")
+    click.echo(f"search     {rate_text(report)}, {report['visits_per_second']:,.0f} visits/s")
+    click.echo(f"bare loop  {bare:,.0f} evaluations/s; in the search {ratio:.1%} of it")
+    if "advice" in report:
+        click.echo(f"advice     {_advice_line(report['advice'])}")
+
+
+def advice_of(choice: Choice, share: float = 1.0) -> dict[str, Any]:
+    """Describe what a comparison of settings found, for JSON. `share` is its share of a command's --seconds."""
+    return {
+        **choice.best.outline(),
+        "is_present": choice.best is choice.present,
+        "faster": round(choice.ratio, 4),
+        "faster_interval": [round(choice.low, 4), round(choice.high, 4)],
+        "seconds_needed": math.ceil(choice.needed / share),
+        "tried": [trial.outline() for trial in choice.tried],
+    }
+
+
+def _advice_line(advice: dict[str, Any]) -> str:
+    if advice["seconds_needed"]:
+        return f"none: comparing settings at this speed takes --seconds {advice['seconds_needed']} or more"
+    if advice["is_present"]:
+        return f"none: of {len(advice['tried'])} settings no other is better for certain"
+    low, high = advice["faster_interval"]
+    return (
+        f"--workers {advice['workers']} --batch {advice['batch']}: {rate_text(advice)}, {advice['faster']:.2f} times as"
+        f" many as now (95 %: {low:.2f} to {high:.2f}; {len(advice['tried'])} settings tried)"
+    )
+
+
+def rate_text(figures: dict[str, Any]) -> str:
+    """Write the evaluations a second of a setting as text, with half of their 95 % interval if there is one."""
+    rate, spread = figures["evals_per_second"], figures["evals_spread"]
+    digits = 0 if rate >= 100 else 1
+    return f"{rate:,.{digits}f}{'' if spread is None else f' ± {spread:,.{digits}f}'} evaluations/s"
+
+
+def _cell(key: str, value: object) -> str:
+    if key == "ratio" and value != "":
+        return f"{value:.1%}"
+    return f"{value:,.0f}" if isinstance(value, float) else str(value)

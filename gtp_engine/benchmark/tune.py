@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gtp_engine.benchmark.choice import Choice, choose
-from gtp_engine.benchmark.command import new_trial, variations
-from gtp_engine.benchmark.report import advice_of, progress_bar, rate_text, surroundings
+from go_rules.machine.progress import ProgressBar
+from gtp_engine.benchmark.command import advice_of, rate_text, surroundings
+from gtp_engine.benchmark.trials import Choice, Trial, choose, new_trial, variations
 from gtp_engine.configuration.configuration import Configuration, tell
 from gtp_engine.configuration.edit import write_values
 from gtp_engine.configuration.parameters import Number, config_options, parameter_options
@@ -28,7 +28,6 @@ from nobi_machine.terminal import amount
 from nobi_machine.text import printable_path
 
 if TYPE_CHECKING:
-    from gtp_engine.benchmark.trials import Trial
     from nets.evaluator import Evaluator
 
 
@@ -72,12 +71,12 @@ def tune(
     path = (config_file or user_file()) if dry_run else file_to_change(config_file)
     rates = {} if "net" in configuration.by_hand else _rates(configuration)
     before, configuration = configuration, _with_strongest(configuration, rates)
-    with progress_bar(seconds) as tick:
+    with ProgressBar("measuring", seconds) as bar:
         evaluators = _evaluators(configuration)
         opened = evaluators.get(configuration.engine.precision) or open_evaluator(configuration)
         present = new_trial(configuration, opened)
         others = [trial for evaluator in evaluators.values() for trial in variations(present, evaluator)]
-        choice = choose(present, others, seconds, tick)
+        choice = choose(present, others, seconds, bar.advance)
     best = choice.best
     names = {evaluator.attributes.precision: name for name, evaluator in evaluators.items()}
     # Without values of its own a setting has what suits the evaluator that it gets.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,9 @@ import click
 from gtp_engine.configuration.parameters import Count
 from gtp_engine.match.conditions import Conditions, condition_options, read_conditions, termination_interrupts
 from gtp_engine.match.engines import engine_command
-from gtp_engine.match.play import Match
-from gtp_engine.match.record import SIDES, MatchRecord, has_faults
-from gtp_engine.match.table import Progress, print_table, summary
+from gtp_engine.match.play import Contest, Series
+from gtp_engine.match.record import SIDES, has_faults
+from gtp_engine.match.table import print_result, status, summary
 from nobi_machine.locks import folder_for_one
 from nobi_machine.streams import print_json
 from nobi_machine.text import printable
@@ -70,27 +72,37 @@ def match(
         names = [f"{name} ({side})" for name, side in zip(names, SIDES, strict=True)]
     folder = out or Path(time.strftime("match-%Y%m%d-%H%M%S"))
     with folder_for_one(folder):
-        record = MatchRecord(folder, conditions.agreed(commands, names))
-        _play(record, conditions, commands, games)
-    finished = sorted(record.games, key=lambda game: game.game)
+        contest = Contest(folder, (0, 1), commands, names, conditions)
+        what = f"{names[0]} against {names[1]}; record"
+        play_all("match", what, [contest], conditions, games, folder, status(names, games))
+    finished = sorted(contest.record.games, key=lambda game: game.game)
     if as_json:
-        print_json(summary(record.terms, finished, conditions.sprt))
+        print_json(summary(contest.record.terms, finished, conditions.sprt))
     else:
-        print_table(record.terms, finished, conditions.sprt)
+        print_result(contest.record.terms, finished, conditions.sprt)
     return EXIT_FAULTS if has_faults(finished) else 0
 
 
-def _play(record: MatchRecord, conditions: Conditions, commands: list[list[str]], games: int) -> None:
-    """Play what the record does not have yet, and tell how it goes on stderr. Raises UserError, KeyboardInterrupt."""
-    names, shown_folder = record.terms.names, printable(str(record.folder))
-    click.echo(f"match: {names[0]} against {names[1]}; record in {shown_folder}", err=True)
-    progress = Progress(names, games)
+def play_all(
+    command: str,
+    what: str,
+    contests: Sequence[Contest],
+    conditions: Conditions,
+    games: int,
+    folder: Path,
+    progress: AbstractContextManager[Callable[[Contest], None]],
+) -> None:
+    """Play the games that the records of matches do not have yet, and tell how it goes on stderr.
+
+    `command` is the name of the subcommand, `what` says what lies in `folder`, and `progress` is told of each game.
+    Raises UserError, and KeyboardInterrupt after SIGINT and SIGTERM; the records are complete then.
+    """
+    shown = printable(str(folder))
+    click.echo(f"{command}: {what} in {shown}", err=True)
     try:
-        with termination_interrupts():
-            Match(record, conditions, commands, games, conditions.parallel).run(progress.update)
+        with termination_interrupts(), progress as after_game:
+            Series(contests, conditions, games).run(after_game)
     except KeyboardInterrupt:
-        progress.finish()
-        if record.games:
-            click.echo(f"match: interrupted; go on with the same command and --out {shown_folder}", err=True)
+        if any(contest.record.games for contest in contests):
+            click.echo(f"{command}: interrupted; go on with the same command and --out {shown}", err=True)
         raise
-    progress.finish()

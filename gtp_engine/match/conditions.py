@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,6 @@ import click
 
 from go_rules.handicap import HANDICAP_KOMI, HandicapError, fixed_handicap
 from go_rules.rule_names import preset
-from go_rules.rules import Rules
 from gtp_engine.configuration.parameters import Count, Number
 from gtp_engine.configuration.settings import parse_size
 from gtp_engine.errors import UserError
@@ -23,9 +23,8 @@ from gtp_engine.match.clock import FORMS, ClockError, announcements, parse_contr
 from gtp_engine.match.engines import Engine, Limits, Terms, engine_command
 from gtp_engine.match.openings import NO_OPENING, Opening, openings, read_openings
 from gtp_engine.match.record import MatchTerms
-from gtp_engine.match.referee import Conduct
+from gtp_engine.match.referee import Conduct, scores_on_board
 from gtp_engine.match.statistics import Sprt
-from gtp_engine.match.verdict import scores_on_board
 from gtp_engine.session.clock import TimeControl
 from nobi_machine.text import parse_number, printable, shown
 
@@ -44,68 +43,40 @@ class BoardSize(click.ParamType):  # type: ignore[type-arg]
             self.fail(str(error), param, ctx)
 
 
+# fmt: off
 OPTIONS = (
     click.option("--size", type=BoardSize(), default="19", show_default=True, help="Board: N, or WIDTHxHEIGHT."),
     click.option("--komi", type=Number(-1000, 1000), help="Points for white.  [default: customary with the rules]"),
-    click.option(
-        "--rules", default="chinese", show_default=True, help="A rule set by name; `nobi gtp --help` lists them."
-    ),
-    click.option(
-        "--visits", type=Count(1, 10**12), help="Visits a move, for engines that take `kata-set-param maxVisits`."
-    ),
+    click.option("--rules", default="chinese", show_default=True,
+                 help="A rule set by name; `nobi gtp --help` lists them."),
+    click.option("--visits", type=Count(1, 10**12),
+                 help="Visits a move, for engines that take `kata-set-param maxVisits`."),
     click.option("--time", "seconds", type=Number(0, 1e7, min_open=True), metavar="SECONDS", help="Seconds a move."),
     click.option("--clock", metavar="CONTROL", help=f"A time control: {FORMS}."),
     click.option("--enforce-clock", is_flag=True, help="Overstepping loses the game, rather than only being counted."),
-    click.option(
-        "--lag",
-        type=Number(0, 1e7),
-        default=0.5,
-        show_default=True,
-        help="Seconds that a clock may be below zero before a move is late; all seconds that a move takes are charged.",
-    ),
-    click.option(
-        "--hang",
-        type=Number(1, 1e7),
-        help="Seconds until a silent engine loses.  "
-        "[default: 10 times what its clock allows, 60 at least; 600 without]",
-    ),
-    click.option(
-        "--start",
-        type=Number(1, 1e7),
-        default=Limits.start,
-        show_default=True,
-        help="Seconds for an engine to start, and to get ready for a game.",
-    ),
+    click.option("--lag", type=Number(0, 1e7), default=0.5, show_default=True,
+                 help="Seconds that a clock may be below zero before a move is late; all seconds that a move takes are "
+                      "charged."),
+    click.option("--hang", type=Number(1, 1e7),
+                 help="Seconds until a silent engine loses.  [default: 10 times what its clock allows, 60 at least; "
+                      "600 without]"),
+    click.option("--start", type=Number(1, 1e7), default=Limits.start, show_default=True,
+                 help="Seconds for an engine to start, and to get ready for a game."),
     click.option("--max-moves", type=Count(1), help="Score the game after so many.  [default: 3 times the points]"),
-    click.option(
-        "--openings",
-        "opening_set",
-        default="built-in",
-        show_default=True,
-        metavar="built-in|none|FILE",
-        help="First moves; a FILE has a line of vertices for each.",
-    ),
-    click.option(
-        "--score",
-        "scorer",
-        type=click.Choice(["auto", "engines", "board"]),
-        default="auto",
-        show_default=True,
-        help="Ask both engines for the final score, or count the board as it stands (auto: by the rules).",
-    ),
-    click.option(
-        "--judge",
-        metavar="COMMAND",
-        help="A third engine, whose final score counts where the engines do not agree and nothing else shows who won.",
-    ),
+    click.option("--openings", "opening_set", default="built-in", show_default=True, metavar="built-in|none|FILE",
+                 help="First moves; a FILE has a line of vertices for each."),
+    click.option("--score", "scorer", type=click.Choice(["auto", "engines", "board"]), default="auto",
+                 show_default=True,
+                 help="Ask both engines for the final score, or count the board as it stands (auto: by the rules)."),
+    click.option("--judge", metavar="COMMAND",
+                 help="A third engine, whose final score counts where the engines do not agree and nothing else shows "
+                      "who won."),
     click.option("--parallel", type=Count(1, 256), default=1, show_default=True, help="Games at the same time."),
-    click.option(
-        "--sprt",
-        metavar="ELO0:ELO1",
-        help="Stop once a sequential test has decided between these differences. It takes the games in the order of "
-        "their numbers.",
-    ),
+    click.option("--sprt", metavar="ELO0:ELO1",
+                 help="Stop once a sequential test has decided between these differences. It takes the games in the "
+                      "order of their numbers."),
 )
+# fmt: on
 
 
 def condition_options(command: F) -> F:
@@ -212,11 +183,18 @@ def read_conditions(
         if opening_set not in ("built-in", "none"):
             raise click.UsageError("--handicap and a file of --openings exclude each other")
         opening_set, customary_komi = "none", HANDICAP_KOMI
-    first_moves, source = _openings(opening_set, width, height, rule_set)
+    first_moves: Sequence[Opening] = [NO_OPENING]
+    if opening_set == "built-in":
+        first_moves = openings(width, height)
+    elif opening_set != "none":
+        first_moves = read_openings(Path(opening_set), width, height, rule_set)
+        opening_set = str(Path(opening_set).resolve())
     terms = Terms(width, height, customary_komi if komi is None else komi, rules, rule_set, control, visits, stones)
     conduct = Conduct(enforce_clock, lag, hang, max_moves or 0, count_board)
+    most = math.inf if hang is None else hang  # it is for every reply once the game has begun
+    limits = Limits(start, min(Limits.score, most), min(Limits.reply, most))
     asked = engine_command(judge) if judge is not None else []
-    return Conditions(terms, conduct, _limits(start, hang), first_moves, source, asked, parallel, test)
+    return Conditions(terms, conduct, limits, first_moves, opening_set, asked, parallel, test)
 
 
 @contextlib.contextmanager
@@ -266,19 +244,3 @@ def _sprt(text: str | None) -> Sprt | None:
     except ValueError:
         pass
     raise click.BadParameter(f"{shown(text)} is not ELO0:ELO1 with ELO0 < ELO1", param_hint="--sprt")
-
-
-def _limits(start: float, hang: float | None) -> Limits:
-    """How long an engine may take: `--hang` is for every reply once the game has begun."""
-    usual = Limits()
-    hang = usual.score if hang is None else hang
-    return Limits(start, min(usual.score, hang), min(usual.reply, hang))
-
-
-def _openings(source: str, width: int, height: int, rules: Rules) -> tuple[Sequence[Opening], str]:
-    """The openings, and what the record calls them."""
-    if source == "built-in":
-        return openings(width, height), source
-    if source == "none":
-        return [NO_OPENING], source
-    return read_openings(Path(source), width, height, rules), str(Path(source).resolve())

@@ -13,9 +13,8 @@ from typing import TypeVar
 from go_rules.points import COLOUR_NAMES, COLUMNS, PASS, VertexError, from_vertex, to_vertex
 from go_rules.rules import Rules
 from gtp_engine.errors import UserError
-from gtp_engine.match.client import EngineError, EngineTimeout, GtpClient, GtpFailure
+from gtp_engine.match.client import EngineError, EngineTimeout, ErrorLog, GtpClient, GtpFailure
 from gtp_engine.match.clock import announcements
-from gtp_engine.match.pipes import ErrorLog
 from gtp_engine.session.clock import System, TimeControl
 from nobi_machine.launch import python_command
 from nobi_machine.text import parse_number, printable, split_command
@@ -111,11 +110,14 @@ class Engine:
     @property
     def client(self) -> GtpClient:
         """The client of the running process, which is started if there is none. Raises EngineError."""
-        if self._client is None:
+        client = self._client
+        if client is None:
             if self._stopped:
                 raise EngineError("the match was stopped")
-            self._client = GtpClient(self.command, self._log)
-        return self._client
+            client = self._client = GtpClient(self.command, self._log)
+            if self._stopped:  # by another thread, which found no process
+                client.kill()
+        return client
 
     def name(self) -> str:
         """Ask the engine for its own name and version, in printable characters; its label if it says neither. Raises

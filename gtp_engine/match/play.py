@@ -1,23 +1,30 @@
-"""A match: its games are played at one or more tables, each with a pair of engine processes of its own."""
+"""Matches: their games are played at one or more tables, each with engine processes of its own.
+
+All matches of a series advance together, and each has its record in a folder of its own (record.py). So a series that
+was interrupted says something about all its matches, and goes on where it was.
+"""
 
 from __future__ import annotations
 
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from pathlib import Path
+from typing import TypeVar
 
 from go_rules.game import Game
 from go_rules.sgf.writer import to_sgf
+from gtp_engine.match.client import ErrorLog
 from gtp_engine.match.conditions import Conditions
 from gtp_engine.match.engines import Engine
-from gtp_engine.match.pipes import ErrorLog
 from gtp_engine.match.record import SIDES, GameRecord, MatchRecord, sprt_run, tally
 from gtp_engine.match.referee import Referee
 
 POLL_SECONDS = 0.2
 """How long the main thread may take to notice Ctrl-C or the failure of a table."""
-
+ROUND = 20
+"""Games that a match advances by before another one has its turn: engines start once for so many games."""
 
 News = TypeVar("News")
 
@@ -40,113 +47,154 @@ def hear(said: queue.SimpleQueue[News | BaseException | None], threads: int) -> 
             yield news
 
 
-class Table(NamedTuple):
-    """The engines that play one game after another."""
-
-    players: tuple[Engine, Engine]
-    judge: Engine | None
-
-
-class Match:
-    """Plays the games that a record does not have yet."""
+class Contest:
+    """A match of two engines: its record, and the games that are to be played."""
 
     def __init__(
-        self, record: MatchRecord, conditions: Conditions, commands: Sequence[list[str]], games: int, tables: int
+        self, folder: Path, sides: tuple[int, int], commands: Sequence[list[str]], names: Sequence[str], on: Conditions
     ) -> None:
-        """Play so many games at so many tables, or until the conditions' sequential test has decided. Games that run
-        then are played to their end.
+        """Open or start the record of a match in `folder`.
 
-        `commands` are those of the two players. The record has them as text, which a file's name need not be.
+        `sides` are the places of its two engines in `commands` and `names`. The record has the commands as text, which
+        a file's name need not be. Raises UserError where the folder holds another match.
         """
-        self._record, self._conditions, self._commands = record, conditions, list(commands)
-        self._games, self._tables = games, tables
-        self._waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
-        self._finished: queue.SimpleQueue[GameRecord | BaseException | None] = queue.SimpleQueue()
-        self._lock = threading.Lock()
-        self._aborted = threading.Event()
-        self._engines: list[Engine] = []
-        self._test = sprt_run(conditions.sprt, record.games) if conditions.sprt is not None else None
+        self.sides = sides
+        self.commands = [commands[side] for side in sides]
+        self.record = MatchRecord(folder, on.agreed(self.commands, [names[side] for side in sides]))
+        self.waiting: deque[int] = deque()
+        """The numbers of the games that no table has begun."""
+        self.tables = 0
+        """How many tables play games of this match."""
+        self._test = sprt_run(on.sprt, self.record.games) if on.sprt is not None else None
 
     @property
     def is_decided(self) -> bool:
         """Whether the sequential test, if there is one, needs no more games."""
         return self._test is not None and self._test.decision is not None
 
-    def stop(self) -> None:
-        """End the match at once, from any thread: its engines are killed, and `run` returns."""
-        self._aborted.set()
-        for engine in list(self._engines):
-            engine.stop()
+    def add(self, played: GameRecord, sgf: bytes) -> None:
+        """Add a finished game. Raises OSError."""
+        self.record.add(played, sgf)
+        if self._test is not None:
+            self._test.add(played.game, tally([played]))
 
-    def run(self, after_game: Callable[[Sequence[GameRecord]], None]) -> None:
-        """Play until the record has all games. Calls `after_game(games played)` after each game.
 
-        Raises UserError, or KeyboardInterrupt; in either case the engines are killed and the record is complete.
+def open_contest(
+    folder: Path, sides: tuple[int, int], commands: Sequence[list[str]], names: Sequence[str], conditions: Conditions
+) -> Contest:
+    """Open or start a match between two of several engines, in a folder of its own inside `folder`. Raises UserError
+    where that holds another match."""
+    return Contest(folder / "-".join(f"{side + 1:02d}" for side in sides), sides, commands, names, conditions)
+
+
+class Series:
+    """Plays the games that the records of one or more matches do not have yet."""
+
+    def __init__(self, contests: Sequence[Contest], conditions: Conditions, games: int) -> None:
+        """Play so many games in each match, or until its sequential test has decided; games that run then are played
+        to their end."""
+        self._contests, self._conditions = contests, conditions
+        for contest in contests:
+            contest.waiting = deque(contest.record.missing(games))
+        self._news: queue.SimpleQueue[Contest | BaseException | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._aborted = False
+        self._engines: dict[int, list[Engine]] = {}
+        """The engines of each table; those of one match at a time."""
+
+    def run(self, after_game: Callable[[Contest], None]) -> None:
+        """Play until the records have all games. Calls `after_game` in this thread, after each game.
+
+        Raises UserError, OSError, or KeyboardInterrupt; in each case the engines are killed and the records are
+        complete.
         """
-        missing = [] if self.is_decided else self._record.missing(self._games)
-        for game in missing:
-            self._waiting.put(game)
-        tables = [
-            threading.Thread(target=self._serve, args=(self._seat(table),), name=f"table-{table + 1}", daemon=True)
-            for table in range(min(self._tables, len(missing)))
-        ]
-        for table in tables:
-            table.start()
+        games = sum(len(contest.waiting) for contest in self._contests if not contest.is_decided)
+        tables = range(min(self._conditions.parallel, games))
+        threads = [threading.Thread(target=self._serve, args=(table,), daemon=True) for table in tables]
+        for thread in threads:
+            thread.start()
         try:
-            for _ in hear(self._finished, len(tables)):
-                after_game(self._record.games)
+            for contest in hear(self._news, len(threads)):
+                after_game(contest)
         except BaseException:
             self.stop()
             raise
-        for table in tables:
-            table.join()
+        finally:
+            for thread in threads:
+                thread.join()
 
-    def _seat(self, table: int) -> Table:
-        """The engines of a table. Their processes start when they are needed."""
-        agreed = self._record.terms
-        a, b = (
-            Engine(
-                self._commands[side],
-                f"{SIDES[side]} ({agreed.names[side]})",
-                ErrorLog(self._record.stderr_file(side, table)),
-                self._conditions.limits,
-            )
-            for side in (0, 1)
-        )
-        asked = self._conditions.judge
-        judge = Engine(asked, "judge", limits=self._conditions.limits) if asked else None
-        self._engines += [engine for engine in (a, b, judge) if engine is not None]
-        return Table((a, b), judge)
+    def stop(self) -> None:
+        """End the series at once, from any thread: its engines are killed, and `run` returns."""
+        with self._lock:
+            self._aborted = True
+        for engines in list(self._engines.values()):
+            for engine in engines:
+                engine.stop()
 
-    def _serve(self, table: Table) -> None:
-        """One table: play games until none is left."""
+    def _serve(self, table: int) -> None:
+        """One table: play games until none is left, with the engines of one match after another."""
+        served: Contest | None = None
         try:
-            while not self._aborted.is_set() and not self.is_decided:
-                self._play(self._waiting.get_nowait(), table)
-        except queue.Empty:
-            pass
+            while (dealt := self._deal(served)) is not None:
+                contest, number = dealt
+                if contest is not served:
+                    self._rise(table)
+                    self._seat(table, contest)
+                    served = contest
+                self._play(contest, number, self._engines[table])
+            self._rise(table)
         except BaseException as error:
-            if not self._aborted.is_set():
-                self._finished.put(error)
-        if not self._aborted.is_set():
-            for engine in (*table.players, table.judge):
-                if engine is not None:
-                    engine.close()
-        self._finished.put(None)
+            if not self._aborted:
+                self._news.put(error)
+        self._news.put(None)
 
-    def _play(self, number: int, table: Table) -> None:
+    def _deal(self, served: Contest | None) -> tuple[Contest, int] | None:
+        """The next game of a table: of the match that it serves until a round ends, then of the match with the fewest
+        tables and rounds."""
+        with self._lock:
+            if served is not None:
+                served.tables -= 1
+            waiting = [each for each in self._contests if each.waiting and not each.is_decided]
+            if self._aborted or not waiting:
+                return None
+            if served is None or served not in waiting or served.waiting[0] % ROUND == 0:
+                served = min(waiting, key=lambda each: (each.tables, each.waiting[0] // ROUND))
+            served.tables += 1
+            return served, served.waiting.popleft()
+
+    def _seat(self, table: int, contest: Contest) -> None:
+        """Give a table the engines of a match. Their processes start when they are needed."""
+        names, limits = contest.record.terms.names, self._conditions.limits
+        engines = [
+            Engine(command, f"{SIDES[side]} ({names[side]})", ErrorLog(contest.record.stderr_file(side, table)), limits)
+            for side, command in enumerate(contest.commands)
+        ]
+        if self._conditions.judge:
+            engines.append(Engine(self._conditions.judge, "judge", limits=limits))
+        with self._lock:
+            self._engines[table] = engines
+            if self._aborted:
+                for engine in engines:
+                    engine.stop()
+
+    def _rise(self, table: int) -> None:
+        """Ask the engines of a table to quit, and wait for them."""
+        if not self._aborted:
+            for engine in self._engines.get(table, []):
+                engine.close()
+
+    def _play(self, contest: Contest, number: int, engines: Sequence[Engine]) -> None:
         agreed = self._conditions
         opening = agreed.openings[number // 2 % len(agreed.openings)]
         black = 1 if agreed.terms.handicap else number % 2
-        referee = Referee(number, table.players, black, agreed.terms, agreed.conduct, opening, table.judge)
+        a, b, *judge = engines
+        referee = Referee(number, (a, b), black, agreed.terms, agreed.conduct, opening, *judge)
         played = referee.play()
-        if self._aborted.is_set():  # the engines were killed under the referee
+        if self._aborted:  # the engines were killed under the referee
             return
         with self._lock:
-            self._record.add(played, _game_sgf(referee.game, played, self._record.terms.names))
-            if self._test is not None:
-                self._test.add(played.game, tally([played]))
-        self._finished.put(played)
+            contest.add(played, _game_sgf(referee.game, played, contest.record.terms.names))
+        self._news.put(contest)
 
 
 def _game_sgf(game: Game, played: GameRecord, names: Sequence[str]) -> bytes:

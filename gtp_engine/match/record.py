@@ -52,7 +52,7 @@ BY_PROOF = "unconditional life"
 BY_JUDGE = "judge"
 BY_ONE_SCORE = "one score"
 SETTLEMENTS = (BY_BOARD, BY_SCORES, BY_DEAD_STONES, BY_PROOF, BY_JUDGE, BY_ONE_SCORE)
-"""What showed who had won a game that was scored; verdict.py has the method."""
+"""What showed who had won a game that was scored; referee.py has the method."""
 
 Count = Annotated[int, Meta(ge=0, le=1 << 40)]
 Seconds = Annotated[float, Meta(ge=0, le=1e12)]

@@ -2,68 +2,48 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import math
-import os
-import shutil
-import sys
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any, TextIO
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
+import click
+
+from go_rules.machine.progress import StatusLine, duration
+from gtp_engine.match.play import Contest
 from gtp_engine.match.record import BY_BOARD, BY_SCORES, GameRecord, MatchTerms, faults, sprt_run, tally
 from gtp_engine.match.statistics import Sprt, elo, score_interval
-from nobi_machine.terminal import amount, tables_console
+from nobi_machine.terminal import amount, print_table
 
 METHOD = "Elo: logistic, with the 95 % Wilson interval of the score; games taken as independent."
+COLUMNS = ("engine", "points", "wins", "as black", "as white", "s/move", "longest", "late", "faults", "stderr lines")
 
 
-class Progress:
-    """The progress of a match on stderr: one line that is rewritten on a terminal, else one line for each game."""
+@contextlib.contextmanager
+def status(names: Sequence[str], total: int) -> Iterator[Callable[[Contest], None]]:
+    """Show how far a match of `total` games is, on stderr: on a terminal in one line, else in a line for each game.
 
-    def __init__(self, names: Sequence[str], total: int, stream: TextIO | None = None) -> None:
-        self._names = names
-        self._total = total
-        self._stream = stream or sys.stderr
-        self._in_place = self._stream.isatty()
-        self._started = time.monotonic()
-        self._played_here = 0
-        self._width = 0
+    The body calls what it gets after each game.
+    """
+    line, started, played_here = StatusLine(0.0), time.monotonic(), itertools.count(1)
 
-    def update(self, games: Sequence[GameRecord]) -> None:
-        """Show the games played so far. To be called after every game."""
-        self._played_here += 1
-        last = games[-1]
-        score = tally(games)
-        elapsed = time.monotonic() - self._started
-        left = elapsed / self._played_here * (self._total - len(games))
-        line = (
-            f"{len(games)} of {self._total} played; game {last.game + 1}: {last.result}"
-            f" ({last.reason}, {amount(last.moves, 'move')})"
-            f"  {self._names[0]} {points(score.wins, score.draws)}"
-            f" - {points(score.losses, score.draws)} {self._names[1]}"
-            f"  {duration(left)} left"
+    def tell(contest: Contest) -> None:
+        games = contest.record.games
+        last, score = games[-1], tally(games)
+        left = (time.monotonic() - started) / next(played_here) * (total - len(games))
+        line.show(
+            f"{len(games)} of {total} played; game {last.game + 1}: {last.result}"
+            f" ({last.reason}, {amount(last.moves, 'move')})  {names[0]} {points(score.wins, score.draws)}"
+            f" - {points(score.losses, score.draws)} {names[1]}  {duration(left)} left"
         )
-        if self._in_place:
-            self._rewrite(line)
-        else:
-            self._stream.write(line + "\n")
-        self._stream.flush()
 
-    def _rewrite(self, line: str) -> None:
-        """Write a line over the one before. It must not wrap: `\\r` goes back to the beginning of the last row only."""
-        from rich.cells import cell_len, set_cell_size
-
-        most = _columns(self._stream) - 1
-        shown = set_cell_size(line, min(cell_len(line), most))
-        self._stream.write("\r" + set_cell_size(shown, min(max(cell_len(shown), self._width), most)))
-        self._width = cell_len(shown)
-
-    def finish(self) -> None:
-        """End the line of progress."""
-        if self._in_place and self._width:
-            self._stream.write("\n")
-            self._stream.flush()
+    try:
+        yield tell
+    finally:
+        line.end()
 
 
 def summary(terms: MatchTerms, games: Sequence[GameRecord], sprt: Sprt | None = None) -> dict[str, Any]:
@@ -108,34 +88,27 @@ def summary(terms: MatchTerms, games: Sequence[GameRecord], sprt: Sprt | None = 
     return out
 
 
-def print_table(terms: MatchTerms, games: Sequence[GameRecord], sprt: Sprt | None = None) -> None:
+def print_result(terms: MatchTerms, games: Sequence[GameRecord], sprt: Sprt | None = None) -> None:
     """Print the table of results on stdout."""
-    from rich.table import Table
-    from rich.text import Text
-
-    console = tables_console()
     facts = summary(terms, games, sprt)
-    by_engine = Table(title=Text(f"{amount(len(games), 'game')}, {terms}"), title_justify="left")
-    by_engine.add_column("engine")
-    for heading in ("points", "wins", "as black", "as white", "s/move", "longest", "late", "faults", "stderr lines"):
-        by_engine.add_column(heading, justify="right")
-    wins = (facts["wins"], facts["losses"])
-    for side in (0, 1):
-        colours = [facts["as_black"], facts["as_white"]] if side == 0 else [facts["as_white"], facts["as_black"]]
-        by_engine.add_row(
-            Text(terms.names[side]),  # a name may look like markup
+    wins, by_colour = (facts["wins"], facts["losses"]), (facts["as_black"], facts["as_white"])
+    rows = [
+        (
+            terms.names[side],
             points(wins[side], facts["draws"]),
             str(wins[side]),
-            *(f"{won[side]} of {won[2]}" for won in colours),
+            *(f"{won[side]} of {won[2]}" for won in (by_colour[side], by_colour[1 - side])),
             f"{facts['seconds_per_move'][side]:.2f}",
             f"{facts['longest_move'][side]:.2f}",
             str(facts["late_moves"][side]),
             faults_text(facts["faults"][side]) or "0",
             str(facts["stderr_lines"][side]),
         )
-    console.print(by_engine)
+        for side in (0, 1)
+    ]
+    print_table(COLUMNS, rows, f"{amount(len(games), 'game')}, {terms}", left=COLUMNS[:1])
     for line in _conclusions(terms, facts, games):
-        console.print(line, markup=False)
+        click.echo(line)
 
 
 def uncounted_text(count: int) -> str:
@@ -156,13 +129,6 @@ def faults_text(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {reason}" for reason, count in counts.items())
 
 
-def duration(seconds: float) -> str:
-    """Write seconds as text: `45 s`, `12 min` or `3.2 h`."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
 def sprt_text(test: Mapping[str, Any]) -> str:
     """Write as a sentence what a sequential test says, from its part of `summary`."""
     verdict = {None: "undecided", 0: f"{test['elo0']:+g} accepted", 1: f"{test['elo1']:+g} accepted"}
@@ -170,15 +136,6 @@ def sprt_text(test: Mapping[str, Any]) -> str:
         f"SPRT {test['elo0']:+g} against {test['elo1']:+g} Elo: {verdict[test['accepted']]} after "
         f"{amount(test['games'], 'game')} (ratio {test['log_likelihood_ratio']:+.2f}, bounds ±{test['bound']:.2f})."
     )
-
-
-def _columns(terminal: TextIO) -> int:
-    """The columns of a terminal, which need not be the one of stdout."""
-    try:
-        columns = os.get_terminal_size(terminal.fileno()).columns
-    except (OSError, ValueError):
-        columns = 0
-    return columns or shutil.get_terminal_size().columns
 
 
 def _conclusions(terms: MatchTerms, facts: dict[str, Any], games: Sequence[GameRecord]) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from go_rules.machine.progress import ProgressBar, in_pieces
 from gtp_engine.configuration.configuration import tell
 from gtp_engine.configuration.parameters import Count, Number, config_options, parameter_options
 from gtp_engine.configuration.sources import load
@@ -123,11 +124,10 @@ def _judge(
     Raises EvaluatorError."""
     from go_rules.game import Move
     from gtp_engine.review.judged import JudgedMove, Opinion
-    from nobi_machine.terminal import progress_bar
     from search.request import Limits
 
     number, played, before = 0, None, None
-    with progress_bar("review", len(numbers), 0) as advance:
+    with ProgressBar("review", len(numbers), text=in_pieces) as bar:
         for game, step in record.game.positions(record.rules, record.komi):
             is_move = isinstance(step, Move)
             if played is not None or (is_move and number + 1 in numbers):
@@ -138,7 +138,7 @@ def _judge(
                 opinion = Opinion.of(result)
                 if played is not None and before is not None:
                     moves.append(JudgedMove(number, played.colour, played.point, before, opinion))
-                    advance(f"move {number}")
+                    bar.advance(1, f"move {number}")
                 before = opinion
             number += is_move
             played = step if isinstance(step, Move) and number in numbers else None

@@ -1,4 +1,4 @@
-"""What the searches before and after a move say of it, in numbers, and in words for SGF, the terminal and JSON."""
+"""What the searches before and after each move of a game say of it: the notes in its SGF file, tables, and JSON."""
 
 from __future__ import annotations
 
@@ -10,13 +10,24 @@ from typing import Any
 from go_rules.game import Move
 from go_rules.points import BLACK, COLOUR_LETTERS, COLOUR_NAMES, WHITE, opponent, to_vertex
 from go_rules.sgf.annotation import Note, Variation
-from nobi_machine.terminal import tables_console
+from nobi_machine.terminal import print_table
 from nobi_machine.text import printable
 from search.result import SearchResult
 
 DOUBTFUL, BAD, VERY_BAD = 0.04, 0.08, 0.16
 """How much of the winning chance, 0..1, a move loses at least to be called so. Points would not do: in a game that is
 decided those of a mistake mean nothing any more."""
+SIDES = (BLACK, WHITE)
+MOST_LISTED = 20
+"""Moves in the table of the worst."""
+LONGEST_LINE = 20
+"""Moves of a variation."""
+LONGEST_NAME = 40
+"""Characters of a player's name in the tables."""
+PLAYER_COLUMNS = ("player", "moves", "first choice", "mean loss", "points", "doubtful", "bad", "very bad")
+MOVE_COLUMNS = ("move", "", "played", "better", "loss", "points", "black wins", "lead")
+TITLE = "Review by Nobi"
+"""How the comment at the root of a reviewed game begins."""
 
 
 @dataclass(frozen=True)
@@ -128,17 +139,6 @@ def worst(moves: Sequence[JudgedMove], most: int) -> list[JudgedMove]:
     return sorted(sorted(doubtful, key=lambda move: -move.winrate_lost)[:most], key=lambda move: move.number)
 
 
-SIDES = (BLACK, WHITE)
-MOST_LISTED = 20
-"""Moves in the table of the worst."""
-LONGEST_LINE = 20
-"""Moves of a variation."""
-LONGEST_NAME = 40
-"""Characters of a player's name in the tables."""
-TITLE = "Review by Nobi"
-"""How the comment at the root of a reviewed game begins."""
-
-
 @dataclass(frozen=True)
 class Review:
     """A game, or a part of it, that was analysed."""
@@ -199,43 +199,38 @@ def as_json(review: Review) -> dict[str, Any]:
 
 def print_tables(review: Review) -> None:
     """Print on stdout how both sides played, and the moves that lost most."""
-    from rich.table import Table
-    from rich.text import Text
-
-    console = tables_console()
-    players = Table()
-    players.add_column("player")
-    for heading in ("moves", "first choice", "mean loss", "points", "doubtful", "bad", "very bad"):
-        players.add_column(heading, justify="right")
-    for side, summary in review.summaries.items():
-        name = printable(review.names[side], LONGEST_NAME)
-        players.add_row(
-            Text(f"{COLOUR_NAMES[side].capitalize()} {name}".strip()),
+    rows = [
+        (
+            f"{COLOUR_NAMES[side].capitalize()} {printable(review.names[side], LONGEST_NAME)}".strip(),
             str(summary.moves),
             f"{100 * summary.first_choices / max(1, summary.moves):.0f} %",
             f"{100 * summary.winrate_lost:.1f} %",
             f"{summary.points_lost:.2f}",
             *(str(count) for count in (summary.doubtful, summary.bad, summary.very_bad)),
         )
-    console.print(players)
-    if not (listed := worst(review.moves, MOST_LISTED)):
-        return
-    table = Table(title="The moves that lost most of the winning chance", title_justify="left")
-    for heading in ("move", "", "played", "better", "loss", "points", "black wins", "lead"):
-        table.add_column(heading, justify="left" if heading in ("", "played", "better") else "right")
-    for move in listed:
-        (before, lead_before), (after, lead) = move.before.of_black, move.after.of_black
-        table.add_row(
-            str(move.number),
-            COLOUR_LETTERS[move.colour],
-            to_vertex(move.point, review.height),
-            to_vertex(move.before.line[0], review.height),
-            f"{100 * move.winrate_lost:.0f} %",
-            f"{move.points_lost:.1f}",
-            f"{100 * before:.0f} -> {100 * after:.0f} %",
-            f"{_lead(lead_before)} -> {_lead(lead)}",
+        for side, summary in review.summaries.items()
+    ]
+    print_table(PLAYER_COLUMNS, rows, left=("player",))
+    lines = [_line(move, review.height) for move in worst(review.moves, MOST_LISTED)]
+    if lines:
+        print_table(
+            MOVE_COLUMNS, lines, "The moves that lost most of the winning chance", left=("", "played", "better")
         )
-    console.print(table)
+
+
+def _line(move: JudgedMove, height: int) -> tuple[str, ...]:
+    """The cells of MOVE_COLUMNS."""
+    (before, lead_before), (after, lead) = move.before.of_black, move.after.of_black
+    return (
+        str(move.number),
+        COLOUR_LETTERS[move.colour],
+        to_vertex(move.point, height),
+        to_vertex(move.before.line[0], height),
+        f"{100 * move.winrate_lost:.0f} %",
+        f"{move.points_lost:.1f}",
+        f"{100 * before:.0f} -> {100 * after:.0f} %",
+        f"{_lead(lead_before)} -> {_lead(lead)}",
+    )
 
 
 def _note(move: JudgedMove, height: int, least: float) -> Note:

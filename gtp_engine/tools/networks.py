@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from go_rules.machine.progress import ProgressBar, in_megabytes
 from gtp_engine.configuration.configuration import Configuration, tell
 from gtp_engine.configuration.parameters import Number
 from gtp_engine.configuration.settings import DEFAULT_SECONDS
@@ -47,7 +48,7 @@ from nobi_machine.files import PUBLIC, read_regular, write_whole
 from nobi_machine.locks import folder_for_one
 from nobi_machine.parameters import ParameterError, toml_value
 from nobi_machine.streams import note
-from nobi_machine.terminal import tables_console, transfer_bar
+from nobi_machine.terminal import tables_console
 from nobi_machine.text import printable, printable_path, shown
 
 if TYPE_CHECKING:
@@ -226,8 +227,8 @@ def _fetch(network: Published, folder: Path) -> Path:
         failed = f"{reasons[-1]}; " if reasons else ""
         note(f"{failed}fetching {network.name}, {_megabytes(network.size)} MB, from {place}")
         try:
-            with transfer_bar(network.name) as progress:
-                content = fetch(progress)
+            with ProgressBar(network.name, network.size, text=in_megabytes) as bar:
+                content = fetch(bar.update)
         except FetchError as error:
             reasons.append(str(error))
             continue
@@ -288,8 +289,8 @@ def _put(content: bytes, target: Path) -> None:
 def _content_of(connections: Connections, address: str, part: Path) -> bytes:
     from gtp_engine.fetching import MAX_BYTES, server_of
 
-    with transfer_bar(server_of(address)) as progress:
-        connections.download(address, part, None, progress)
+    with ProgressBar(server_of(address), None, text=in_megabytes) as bar:
+        connections.download(address, part, None, bar.update)
     content = read_regular(part, MAX_BYTES)
     part.unlink()
     return content
@@ -326,7 +327,7 @@ def measure_rate(configuration: Configuration) -> float:
 
     The first time a network is opened, which may take a minute. Raises EvaluatorError and ParameterError.
     """
-    from gtp_engine.benchmark.command import new_trial
+    from gtp_engine.benchmark.trials import new_trial
     from gtp_engine.players import compile_beside
 
     width, height = RATED_BOARD

@@ -6,7 +6,11 @@ The wheel is unpacked, and what lies there plays and analyses with an empty cach
 others that are named. That compiles all kernels for the family of this processor (nobi_machine/shipped.py).
 Then the same is done once more, without cached networks: the kernels that are loaded this time are those that a first
 start needs, and an archive of them is added. A last run, of the finished packages on an empty cache, must compile
-nothing. For the other families the same kernels are compiled without being run (gtp_engine/tools/cross_compile.py).
+nothing. For the other families the same kernels are compiled without being run, by processes with numba's variables of
+such a processor: the kernels come to their caches under the keys that it will ask for. All that decides what is
+compiled depends on these variables, and nothing on this machine.
+
+    NUMBA_CPU_NAME=... NUMBA_CPU_FEATURES=... NOBI_CACHE_DIR=... python -m gtp_engine.tools.wheel --compile KERNEL...
 
 The new wheel lies beside the plain one. It is for this Python and this system only, and it asks for numba and llvmlite
 in the versions that are installed here, because kernels fit no others. On processors of no family it compiles like the
@@ -17,6 +21,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import importlib
 import json
 import os
 import re
@@ -33,7 +38,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gtp_engine.errors import UserError, explain
-from nobi_machine.jit import shippable
+from nobi_machine.jit import compiled_from, shippable
 from nobi_machine.launch import ROOT, python_command
 from nobi_machine.shipped import FAMILIES, SHIPPED, Family, archive_name, write_archive
 from nobi_machine.streams import show_everything
@@ -41,6 +46,8 @@ from nobi_machine.streams import show_everything
 KERNELS = SHIPPED.relative_to(ROOT).as_posix()
 """Where shipped kernels lie in a wheel."""
 COMPILERS = ("numba", "llvmlite")
+COMPILE = "--compile"
+"""What the command line has before kernels that are to be compiled for another processor."""
 GTP = """boardsize 19
 genmove b
 genmove w
@@ -135,7 +142,7 @@ def _add_own(installed: Path, place: Path, family: Family, sessions: Sequence[Se
 def _add_other(installed: Path, place: Path, kernels: Sequence[Path], family: Family) -> None:
     """Compile for another family what these files have, and add that. Raises UserError."""
     cache = place / family.name
-    session = Session(tuple(map(str, kernels)), module="gtp_engine.tools.cross_compile")
+    session = Session((COMPILE, *map(str, kernels)), module="gtp_engine.tools.wheel")
 
     def compile_all() -> None:
         _run(installed, cache, _target(family), session)
@@ -145,6 +152,14 @@ def _add_other(installed: Path, place: Path, kernels: Sequence[Path], family: Fa
     if len(found) != len(kernels):
         raise UserError(f"{family.name}: {len(found)} kernels were compiled, not as many as for this processor")
     _add(installed, family, found)
+
+
+def compile_again(kernels: Sequence[Path]) -> None:
+    """Compile each kernel that one of these files of the cache was compiled from, for the processor of numba's
+    variables."""
+    for path in kernels:
+        module, name, arguments = compiled_from(path.read_bytes())
+        getattr(importlib.import_module(module), name).compile(arguments)
 
 
 def _add(installed: Path, family: Family, kernels: Sequence[Path]) -> None:
@@ -236,11 +251,14 @@ def _hash(path: Path) -> str:
 
 
 def main() -> int:
-    """Add kernels to the wheel that the command line names. Returns the exit code."""
+    """Do what the command line asks for, and return the exit code."""
     show_everything()
     try:
         if len(sys.argv) < 2:
             raise UserError("usage: python -m gtp_engine.tools.wheel WHEEL [NETWORK...]")
+        if sys.argv[1] == COMPILE:
+            compile_again([Path(name) for name in sys.argv[2:]])
+            return 0
         plain, *networks = map(Path, sys.argv[1:])
         print(add_kernels(plain, networks))
     except (UserError, OSError) as error:

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from go_rules.machine.progress import ProgressBar, in_pieces
 from gtp_engine.configuration.parameters import Count
-from gtp_engine.match.command import EXIT_FAULTS
-from gtp_engine.match.conditions import condition_options, read_conditions, termination_interrupts
+from gtp_engine.match.command import EXIT_FAULTS, play_all
+from gtp_engine.match.conditions import Conditions, condition_options, read_conditions, termination_interrupts
 from gtp_engine.match.engines import engine_command
-from gtp_engine.tournament.progress import play_series
+from gtp_engine.match.play import Contest, open_contest
 from gtp_engine.tournament.report import print_results, write_results
-from gtp_engine.tournament.results import as_json
-from gtp_engine.tournament.series import open_contest
+from gtp_engine.tournament.results import Results, as_json
 from nobi_machine.locks import folder_for_one
 from nobi_machine.streams import print_json
+from nobi_machine.terminal import amount
 from nobi_machine.text import printable
 
 NAMED = re.compile(r"([^\s=/\\]{1,60})=(.+)", re.DOTALL)
@@ -61,19 +64,51 @@ def tournament(engines: tuple[str, ...], games: int, out: Path | None, prints_js
     folder = out or Path(time.strftime("tournament-%Y%m%d-%H%M%S"))
     pairs = itertools.combinations(range(len(names)), 2)
     with folder_for_one(folder):
-        contests = [open_contest(folder, pair, commands, names, conditions) for pair in pairs]
-        try:
-            play_series("tournament", f"{len(names)} engines", contests, conditions, games, folder)
-        except KeyboardInterrupt:
-            write_results(folder, names, commands, contests, conditions.sprt)
-            raise
-        found = write_results(folder, names, commands, contests, conditions.sprt)
+        found = play_pairs("tournament", f"{len(names)} engines", pairs, commands, names, conditions, games, folder)
     if prints_json:
         print_json(as_json(found))
     else:
-        print_results(contests[0].record.terms, found)
+        print_results(found)
         click.echo(f"tournament: the page is {printable(str(folder / 'results.html'))}", err=True)
     return EXIT_FAULTS if found.has_faults else 0
+
+
+def play_pairs(
+    command: str,
+    title: str,
+    pairs: Iterable[tuple[int, int]],
+    commands: Sequence[list[str]],
+    names: Sequence[str],
+    conditions: Conditions,
+    games: int,
+    folder: Path,
+) -> Results:
+    """Play the matches of these pairs of engines as far as `folder` does not have them, and write the results there.
+
+    `command` is the name of the subcommand, `title` what it plays. Raises UserError, and KeyboardInterrupt, after which
+    the same call goes on.
+    """
+    contests = [open_contest(folder, pair, commands, names, conditions) for pair in pairs]
+    what = f"{title}, {amount(len(contests), 'pair')}; records"
+    try:
+        play_all(command, what, contests, conditions, games, folder, _bar(command, contests, games))
+    except KeyboardInterrupt:
+        write_results(folder, names, commands, contests, conditions.sprt)
+        raise
+    return write_results(folder, names, commands, contests, conditions.sprt)
+
+
+@contextlib.contextmanager
+def _bar(command: str, contests: Sequence[Contest], games: int) -> Iterator[Callable[[Contest], None]]:
+    """A bar on a terminal. The body calls what it gets after each game."""
+    played = sum(len(contest.record.games) for contest in contests)
+    with ProgressBar(command, games * len(contests), played, in_pieces) as bar:
+
+        def advance(contest: Contest) -> None:
+            first, second = contest.sides
+            bar.advance(1, f"{first + 1}-{second + 1}: {contest.record.games[-1].result}")
+
+        yield advance
 
 
 def distinct(names: list[str], commands: list[str]) -> list[str]:

@@ -15,9 +15,9 @@ import tempfile
 from pathlib import Path
 
 from gtp_engine.match.conditions import read_conditions
+from gtp_engine.match.play import Series, open_contest
 from gtp_engine.players import PLAYERS
 from gtp_engine.tournament.results import Results, results
-from gtp_engine.tournament.series import Series, open_contest
 from nobi_machine.launch import python_command
 
 

@@ -74,7 +74,7 @@ def test_a_process_that_we_start_has_all_our_packages(tmp_path: Path) -> None:
     path = f"{planted.traps}{os.pathsep}{planted.path}"
     done = run(python_command("gtp_engine.cli", "gtp", "--visits", "2", "--size", "5"), tmp_path, path, MOVE)
     assert (done.returncode, done.stdout.count("= ")) == (0, 3), done.stderr
-    for module in ("search.nobi.compile_ahead", "gtp_engine.tools.cross_compile", "training.run.embed"):
+    for module in ("search.nobi.compile_ahead", "gtp_engine.tools.wheel", "training.run.embed"):
         run(python_command(module), tmp_path, path)  # without arguments they do nothing
     assert planted.sprung() == []
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from gtp_engine import cli
-from gtp_engine.benchmark import choice, command, trials
-from gtp_engine.benchmark.choice import MIN_ROUNDS, choose
-from gtp_engine.benchmark.trials import Trial, interval, request_of
+from gtp_engine.benchmark import command, trials
+from gtp_engine.benchmark.trials import MIN_TURNS, Trial, choose, interval, request_of
 from gtp_engine.configuration.configuration import Configuration
 from nets.evaluator import (
     ConstantEvaluator,
@@ -42,8 +42,8 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def _in_haste(monkeypatch: pytest.MonkeyPatch) -> None:
     """Trials of a few evaluations, as the constant network on a busy machine makes them."""
-    monkeypatch.setattr(choice, "MIN_EVALUATIONS", 1)
-    monkeypatch.setattr(choice, "MIN_BATCHES", 1)
+    monkeypatch.setattr(trials, "MIN_EVALUATIONS", 1)
+    monkeypatch.setattr(trials, "MIN_BATCHES", 1)
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[str, str]:
@@ -83,7 +83,7 @@ def test_for_people(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monk
     assert "advice" not in out
     out, _ = run(capsys, "--net", "any.onnx", "--workers", "1")
     assert "\nadvice     " in out
-    monkeypatch.setattr(choice, "MIN_EVALUATIONS", 1_000_000)
+    monkeypatch.setattr(trials, "MIN_EVALUATIONS", 1_000_000)
     assert "\nadvice     none: comparing settings at this speed takes --seconds " in run(capsys, "--net", "any.onnx")[0]
     assert " playouts/s" in run(capsys, "--net", "none")[0]
 
@@ -110,8 +110,9 @@ def test_many_settings_make_a_table(capsys: pytest.CaptureFixture[str]) -> None:
 
     out, _ = run(capsys, *several)
     lines = out.splitlines()
-    assert lines[2].split()[:3] == ["network", "board", "precision"]
-    assert len([line for line in lines if line.endswith("  int16 is only for other networks")]) == 4
+    cells = [re.split(r"\s*[│┃|]\s*", line)[1:-1] for line in lines]
+    assert cells[2][:3] == ["network", "board", "precision"]
+    assert [row[-1] for row in cells if row].count("int16 is only for other networks") == 4
     assert len([line for line in lines if line.startswith("best for ")]) == 2
 
 
@@ -173,7 +174,7 @@ def test_the_faster_one_is_recommended() -> None:
     assert choice.ratio == pytest.approx(2, rel=0.02)
     assert choice.needed == 0
     assert 30 < sum(ticks) <= 60
-    assert len(choice.best.lengths) >= MIN_ROUNDS + 1  # type: ignore[attr-defined]
+    assert len(choice.best.lengths) >= MIN_TURNS + 1  # type: ignore[attr-defined]
     assert len(others[-1].lengths) == 1
 
 

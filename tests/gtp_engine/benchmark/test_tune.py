@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from gtp_engine import cli
-from gtp_engine.benchmark import choice, trials, tune
-from gtp_engine.benchmark.choice import Choice
-from gtp_engine.benchmark.trials import Trial
+from gtp_engine.benchmark import trials, tune
+from gtp_engine.benchmark.trials import Choice, Trial
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.edit import changed, template, write_values
 from gtp_engine.configuration.sources import load
@@ -152,8 +151,8 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(tune, "open_evaluator", open_evaluator)
     monkeypatch.setattr(trials, "MIN_TRIAL_SECONDS", 0.08)
-    monkeypatch.setattr(choice, "MIN_EVALUATIONS", 1)
-    monkeypatch.setattr(choice, "MIN_BATCHES", 1)
+    monkeypatch.setattr(trials, "MIN_EVALUATIONS", 1)
+    monkeypatch.setattr(trials, "MIN_BATCHES", 1)
     return seen
 
 

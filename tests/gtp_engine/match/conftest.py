@@ -11,9 +11,9 @@ import pytest
 
 from go_rules.rule_names import preset
 from gtp_engine import cli
+from gtp_engine.match.client import ErrorLog
 from gtp_engine.match.engines import Engine, Terms
 from gtp_engine.match.openings import NO_OPENING, Opening
-from gtp_engine.match.pipes import ErrorLog
 from gtp_engine.match.record import GameRecord
 from gtp_engine.match.referee import Conduct, Referee
 

@@ -13,9 +13,17 @@ import pytest
 
 from go_rules.points import BLACK
 from gtp_engine.match import client
-from gtp_engine.match.client import EngineDied, EngineError, EngineGarbled, EngineTimeout, GtpClient, GtpFailure
+from gtp_engine.match.client import (
+    CHUNK,
+    EngineDied,
+    EngineError,
+    EngineGarbled,
+    EngineTimeout,
+    ErrorLog,
+    GtpClient,
+    GtpFailure,
+)
 from gtp_engine.match.engines import Engine
-from gtp_engine.match.pipes import CHUNK, ErrorLog
 from tests.gtp_engine.match.conftest import stub_command
 from tests.gtp_engine.match.zoo import processes_with
 from tests.systems import IS_WINDOWS, needs_no_launcher, needs_signals, no_program

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gtp_engine.match.play import Match
+from gtp_engine.match.play import Series
 from tests.gtp_engine.match.conftest import run, stub
 
 RESIGNER = stub("--name", "Loser", "--moves", "resign")
@@ -46,25 +46,25 @@ def test_an_interrupted_match_says_how_it_goes_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not where no game has ended: then there is nothing to go on with."""
-    play = Match.run
+    play = Series.run
 
-    def interrupted(match: Match, after_game: Callable[..., None]) -> None:
-        def after(games: object) -> None:
-            after_game(games)
+    def interrupted(series: Series, after_game: Callable[..., None]) -> None:
+        def after(contest: object) -> None:
+            after_game(contest)
             raise KeyboardInterrupt
 
-        play(match, after)
+        play(series, after)
 
-    monkeypatch.setattr(Match, "run", interrupted)
+    monkeypatch.setattr(Series, "run", interrupted)
     code, out, err = run(capsys, RESIGNER, RESIGNER, *small(tmp_path / "some", 3))
     assert (code, out) == (130, "")
     line = f"match: interrupted; go on with the same command and --out {tmp_path / 'some'}"
     assert line in err.splitlines()
 
-    def at_once(_match: Match, _after_game: object) -> None:
+    def at_once(_series: Series, _after_game: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Match, "run", at_once)
+    monkeypatch.setattr(Series, "run", at_once)
     code, out, err = run(capsys, RESIGNER, RESIGNER, *small(tmp_path / "none", 3))
     assert (code, out) == (130, "")
     assert "interrupted; go on" not in err

@@ -20,7 +20,7 @@ from go_rules.sgf.reader import read_sgf
 from gtp_engine import cli
 from gtp_engine.errors import UserError
 from gtp_engine.match.record import GameRecord, MatchRecord, MatchTerms, tally
-from gtp_engine.match.table import duration, points, print_table, summary
+from gtp_engine.match.table import points, print_result, summary
 from gtp_engine.version import VERSION
 from nobi_machine.locks import folder_for_one
 from tests.conftest import REPOSITORY
@@ -325,7 +325,7 @@ def test_summary() -> None:
 
 
 def test_a_word_that_nobody_confirmed_shows_in_the_table(capsys: pytest.CaptureFixture[str]) -> None:
-    print_table(TERMS, [game(0, "B+3", settled_by="one score"), game(1, "W+3", settled_by="one score")])
+    print_result(TERMS, [game(0, "B+3", settled_by="one score"), game(1, "W+3", settled_by="one score")])
     assert "Settled otherwise: 2 by one score." in capsys.readouterr().out
 
 
@@ -333,7 +333,7 @@ def test_a_match_without_a_game_that_counts_says_so(capsys: pytest.CaptureFixtur
     games = [game(0, "?", agreed=False)]
     result = summary(TERMS, games)
     assert (result["score"], result["elo"], result["uncounted"]) == (None, None, 1)
-    print_table(TERMS, games)
+    print_result(TERMS, games)
     out = capsys.readouterr().out
     assert "No game counts, so nothing is known of A against B." in out
     assert "%" not in out
@@ -341,7 +341,6 @@ def test_a_match_without_a_game_that_counts_says_so(capsys: pytest.CaptureFixtur
 
 def test_words() -> None:
     assert [points(2, 0), points(2, 1), points(2, 2), points(0, 1), points(0, 0)] == ["2", "2½", "3", "½", "0"]
-    assert [duration(45), duration(600), duration(10000)] == ["45 s", "10 min", "2.8 h"]
 
 
 GNUGO = shutil.which("gnugo") or shutil.which("/usr/games/gnugo")

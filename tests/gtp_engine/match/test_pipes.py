@@ -10,8 +10,8 @@ from typing import IO
 
 import pytest
 
-from gtp_engine.match import pipes
-from gtp_engine.match.pipes import ErrorLog, Incoming
+from gtp_engine.match import client
+from gtp_engine.match.client import ErrorLog, Incoming
 from nobi_machine.text import LONGEST
 from tests.systems import IS_WINDOWS, needs_a_pipe_that_does_not_wait
 
@@ -36,7 +36,7 @@ def test_incoming_holds_no_more_than_its_bound() -> None:
     os.close(writing)
     taken = incoming.take(5)
     assert taken is not None
-    assert 1000 <= len(taken) <= 1000 + pipes.CHUNK < written
+    assert 1000 <= len(taken) <= 1000 + client.CHUNK < written
     while more := incoming.take(5):
         taken += more
     assert len(taken) == written
@@ -67,7 +67,7 @@ def test_incoming_lets_go_of_a_pipe_that_stays_open() -> None:
 
 
 def test_the_log_keeps_the_newest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipes, "MOST_LOGGED", 1000)
+    monkeypatch.setattr(client, "MOST_LOGGED", 1000)
     path = tmp_path / "A-1.txt"
     path.write_text("before\n")
     log = ErrorLog(path)
@@ -86,7 +86,7 @@ def test_the_log_keeps_the_newest(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_the_log_begins_a_new_file_only_where_the_old_one_is_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipes, "MOST_LOGGED", 10)
+    monkeypatch.setattr(client, "MOST_LOGGED", 10)
     path = tmp_path / "A-1.txt"
     old = path.with_name("A-1.txt.old")
     ErrorLog(path).write(b"more than fits\n")
@@ -137,8 +137,8 @@ def followed(log: ErrorLog, lines: int) -> int:
 
 def test_what_an_engine_writes_now_and_then_is_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only beyond its burst it would have to wait, at this rate for ever."""
-    monkeypatch.setattr(pipes, "LOG_BURST", 100_000)
-    monkeypatch.setattr(pipes, "LOG_RATE", 0.001)
+    monkeypatch.setattr(client, "LOG_BURST", 100_000)
+    monkeypatch.setattr(client, "LOG_RATE", 0.001)
     reading, writing = os.pipe()
     log, closed = ErrorLog(), threading.Event()
     log.follow(unbuffered(reading), closed)
@@ -166,8 +166,8 @@ def test_a_log_lets_go_of_a_pipe_that_stays_open(tmp_path: Path) -> None:
 
 @needs_a_pipe_that_does_not_wait
 def test_a_flood_of_stderr_is_slowed_down(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipes, "LOG_BURST", 1000)
-    monkeypatch.setattr(pipes, "LOG_RATE", 1000.0)
+    monkeypatch.setattr(client, "LOG_BURST", 1000)
+    monkeypatch.setattr(client, "LOG_RATE", 1000.0)
     reading, writing = os.pipe()
     log, closed = ErrorLog(), threading.Event()
     log.follow(unbuffered(reading), closed)
@@ -180,5 +180,5 @@ def test_a_flood_of_stderr_is_slowed_down(monkeypatch: pytest.MonkeyPatch) -> No
             time.sleep(0.01)
     closed.set()
     os.close(writing)
-    assert log.lines(10) <= pipes.CHUNK
-    assert written < 4 * pipes.CHUNK
+    assert log.lines(10) <= client.CHUNK
+    assert written < 4 * client.CHUNK

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from gtp_engine.match.conditions import read_conditions
-from gtp_engine.match.play import Match
-from gtp_engine.match.record import GameRecord, MatchRecord
+from gtp_engine.match.play import Contest, Series
+from gtp_engine.match.record import MatchRecord
 from gtp_engine.match.statistics import Sprt
 from gtp_engine.match.table import summary
 from tests.gtp_engine.match.conftest import run, stub, stub_command
@@ -27,11 +27,11 @@ def lines_of(folder: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in (folder / "record.jsonl").read_text().splitlines()[1:]]
 
 
-def open_match(folder: Path, a: list[str], b: list[str], games: int, **options: object) -> Match:
-    """A match on 5x5 of two commands, whose record is in a folder."""
+def open_match(folder: Path, a: list[str], b: list[str], games: int, **options: object) -> tuple[Contest, Series]:
+    """A match on 5x5 of two commands, whose record is in a folder, and what plays it."""
     conditions = read_conditions(size=(5, 5), komi=0.5, **options)  # type: ignore[arg-type]
-    record = MatchRecord(folder, conditions.agreed([a, b], ["A", "B"]))
-    return Match(record, conditions, [a, b], games, conditions.parallel)
+    contest = Contest(folder, (0, 1), [a, b], ["A", "B"], conditions)
+    return contest, Series([contest], conditions, games)
 
 
 def test_two_games_have_one_opening_and_the_next_two_another(
@@ -82,11 +82,11 @@ def test_each_engine_has_its_own_file_for_stderr(tmp_path: Path, capsys: pytest.
 
 def test_a_record_that_cannot_be_written_ends_the_match_and_its_engines(tmp_path: Path) -> None:
     mark = f"mark-{os.getpid()}-unwritten"
-    match = open_match(tmp_path, stub_command("--name", mark, "--moves", "resign"), stub_command("--name", mark), 2)
+    _, match = open_match(tmp_path, stub_command("--name", mark, "--moves", "resign"), stub_command("--name", mark), 2)
     (tmp_path / "games").rmdir()
     (tmp_path / "games").write_text("no folder")
     with pytest.raises(OSError):
-        match.run(lambda _games: None)
+        match.run(lambda _contest: None)
     assert lines_of(tmp_path) == []
     assert processes_with(mark) == []
 
@@ -95,11 +95,11 @@ def test_a_match_that_is_stopped_records_no_game_that_was_not_over(tmp_path: Pat
     """Its engines are killed under the referee, to whom they seem to have crashed."""
     resigner, mark = stub_command("--moves", "resign"), f"mark-{os.getpid()}-stopped"
     thinker = stub_command("--name", mark, "--bad", "hang@1")
-    match = open_match(tmp_path, resigner, thinker, 4, opening_set="none")  # in the second game it thinks for ever
+    _, match = open_match(tmp_path, resigner, thinker, 4, opening_set="none")  # in the second game it thinks for ever
     seen: list[int] = []
 
-    def after_game(games: Sequence[GameRecord]) -> None:
-        seen.append(len(games))
+    def after_game(contest: Contest) -> None:
+        seen.append(len(contest.record.games))
         match.stop()
 
     match.run(after_game)
@@ -124,9 +124,9 @@ def with_games(folder: Path, winners: Mapping[int, int]) -> MatchRecord:
 def test_games_that_still_run_when_a_test_has_decided_do_not_undo_it(tmp_path: Path) -> None:
     """Their results are in the score, and not in the test, also of a match that goes on."""
     record = with_games(tmp_path, {number: int(number >= 20) for number in range(50)})
-    match = open_match(tmp_path, WINS, RESIGNS, 100, **TESTED)
-    assert match.is_decided
-    match.run(lambda games: pytest.fail("the test needs no more games"))
+    contest, match = open_match(tmp_path, WINS, RESIGNS, 100, **TESTED)
+    assert contest.is_decided
+    match.run(lambda _contest: pytest.fail("the test needs no more games"))
     found = summary(record.terms, record.games, Sprt(0, 200))
     assert (found["games"], found["score"], found["sprt"]["accepted"]) == (50, 0.4, 1)
     assert found["sprt"]["games"] < 20
@@ -135,19 +135,19 @@ def test_games_that_still_run_when_a_test_has_decided_do_not_undo_it(tmp_path: P
 def test_games_count_for_a_test_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     """Those that were longer than others, here the first two, are waited for."""
     with_games(tmp_path, dict.fromkeys(range(29, 1, -1), 1))
-    match = open_match(tmp_path, WINS, RESIGNS, 100, **TESTED)
-    assert not match.is_decided
+    contest, match = open_match(tmp_path, WINS, RESIGNS, 100, **TESTED)
+    assert not contest.is_decided
     played: list[int] = []
-    match.run(lambda games: played.append(games[-1].game))
+    match.run(lambda contest: played.append(contest.record.games[-1].game))
     assert played == [0, 1]
-    assert match.is_decided
+    assert contest.is_decided
 
 
 def test_a_judge_is_told_to_quit_like_the_players(tmp_path: Path) -> None:
     log = tmp_path / "log"
     judge = stub("--log", str(log), "--score", "B+24.5")
     score = ["--moves", "pass", "--score"]
-    match = open_match(
+    _, match = open_match(
         tmp_path / "match",
         stub_command(*score, "B+3.5"),
         stub_command(*score, "W+5.5"),
@@ -156,6 +156,6 @@ def test_a_judge_is_told_to_quit_like_the_players(tmp_path: Path) -> None:
         opening_set="none",
         scorer="engines",
     )
-    match.run(lambda _games: None)
+    match.run(lambda _contest: None)
     assert [game["settled_by"] for game in lines_of(tmp_path / "match")] == ["judge"]
     assert log.read_text().splitlines()[-1] == "quit"

@@ -12,8 +12,7 @@ from go_rules.points import from_vertex
 from go_rules.rule_names import preset
 from gtp_engine.match import record
 from gtp_engine.match.record import GameRecord
-from gtp_engine.match.referee import Conduct
-from gtp_engine.match.verdict import scores_on_board
+from gtp_engine.match.referee import Conduct, scores_on_board
 from gtp_engine.session.clock import TimeControl
 from tests.go_rules.diagrams import rows_of
 from tests.go_rules.kos import TRIPLE_KO, TRIPLE_KO_CYCLE

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import io
-import os
-import struct
 import time
+from types import SimpleNamespace
+from typing import cast
 
 import msgspec
 import pytest
-from rich.cells import cell_len
 
+from gtp_engine.match.play import Contest
+from gtp_engine.match.record import GameRecord
 from gtp_engine.match.statistics import Sprt, Tally, elo, score_interval
-from gtp_engine.match.table import Progress, duration, print_table, summary
+from gtp_engine.match.table import print_result, status, summary
 from tests.gtp_engine.match.test_match import TERMS, game
-from tests.systems import IS_WINDOWS
 
 GAMES = [
     game(0, "B+R", longest=[1.0, 2.5], stderr_lines=[1, 2], stray_lines=[3, 4], settled_by="board"),
@@ -27,11 +26,6 @@ GAMES = [
 """A, which is black in every second game, wins three, and loses one by a crash."""
 
 
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
 @pytest.fixture
 def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The time of the clock, to be set."""
@@ -40,92 +34,36 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return now
 
 
-def test_progress_counts_the_time_of_the_games_played_here(now: list[float]) -> None:
+def contest_with(games: list[GameRecord]) -> Contest:
+    """A match that has come so far."""
+    return cast(Contest, SimpleNamespace(record=SimpleNamespace(games=games)))
+
+
+def test_the_status_counts_the_time_of_the_games_played_here(
+    now: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
     """Two games were played in an earlier run, and each of the next takes a minute."""
-    stream = io.StringIO()
-    progress = Progress(["A", "B"], 6, stream)
-    for count in (3, 4, 6):
-        now[0] += 60
-        progress.update(GAMES[:count])
-    progress.finish()
-    assert stream.getvalue().splitlines() == [
+    with status(["A", "B"], 6) as tell:
+        for count in (3, 4, 6):
+            now[0] += 60
+            tell(contest_with(GAMES[:count]))
+    assert capsys.readouterr().err.splitlines() == [
         "3 of 6 played; game 3: B+R (score, 50 moves)  A 3 - 0 B  3 min left",
         "4 of 6 played; game 4: B+F (crash, 100 moves)  A 3 - 1 B  2 min left",
         "6 of 6 played; game 6: ? (score, 100 moves)  A 3½ - 1½ B  0 s left",
     ]
 
 
-def test_progress_on_a_terminal_is_one_line(now: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A shorter line covers the one before, which ends only with the match."""
-    monkeypatch.setenv("COLUMNS", "80")
-    terminal = Terminal()
-    progress = Progress(["A", "B"], 6, terminal)
-    progress.finish()
-    assert terminal.getvalue() == ""
-    progress.update(GAMES[:4])
-    progress.update([*GAMES[:4], game(4, "0", moves=7)])
-    progress.finish()
-    _, first, second = terminal.getvalue().split("\r")
-    assert first.startswith("4 of 6 played")
-    assert second.startswith("5 of 6 played")
-    assert second[-1] == "\n"
-    assert len(second) - 1 == len(first) > len(second.rstrip())
-
-
-@pytest.mark.parametrize(
-    ("names", "columns"),
-    [(["A", "B"], 40), (["A" * 60, "B" * 60], 80), (["本因坊" * 20, "B"], 80), (["本因坊", "B"], 61)],
-)
-def test_progress_on_a_terminal_never_wraps(
-    now: list[float], monkeypatch: pytest.MonkeyPatch, names: list[str], columns: int
-) -> None:
-    """On a second row it could not be written over. A letter of some scripts takes two columns."""
-    monkeypatch.setenv("COLUMNS", str(columns))
-    terminal = Terminal()
-    progress = Progress(names, 6, terminal)
-    for count in (4, 5, 6):
-        progress.update(GAMES[:count])
-    lines = terminal.getvalue().split("\r")[1:]
-    assert len(lines) == 3
-    assert all(cell_len(line) == columns - 1 for line in lines)
-    monkeypatch.setenv("COLUMNS", "20")
-    progress.update(GAMES)
-    assert terminal.getvalue().split("\r")[-1] == "6 of 6 played; game"
-
-
-@pytest.mark.skipif(IS_WINDOWS, reason="needs a pseudo-terminal")
-def test_the_terminal_is_that_of_the_progress(now: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stdout may be a file, or another terminal."""
-    import fcntl
-    import termios
-
-    monkeypatch.setenv("COLUMNS", "80")
-    ours, theirs = os.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 30, 0, 0))
-    with open(theirs, "w", encoding="utf-8") as terminal:
-        Progress(["A", "B"], 6, terminal).update(GAMES)
-        assert os.read(ours, 1000) == b"\r6 of 6 played; game 6: ? (sco"
-    os.close(ours)
-
-
 def test_one_of_a_thing_is_not_several(now: list[float], capsys: pytest.CaptureFixture[str]) -> None:
-    stream = io.StringIO()
-    Progress(["A", "B"], 1, stream).update([game(0, "B+R", moves=1)])
-    assert stream.getvalue() == "1 of 1 played; game 1: B+R (score, 1 move)  A 1 - 0 B  0 s left\n"
+    with status(["A", "B"], 1) as tell:
+        tell(contest_with([game(0, "B+R", moves=1)]))
+    assert capsys.readouterr().err == "1 of 1 played; game 1: B+R (score, 1 move)  A 1 - 0 B  0 s left\n"
     terms = msgspec.structs.replace(TERMS, visits=1)
-    print_table(terms, [game(0, "B+R", agreed=True)], Sprt(0, 200))
+    print_result(terms, [game(0, "B+R", agreed=True)], Sprt(0, 200))
     out = capsys.readouterr().out
     assert out.splitlines()[0].strip() == "1 game, 9x9, chinese rules, komi 7, 1 visit"
     assert "Final scores compared in 1 game, different in 0." in out
     assert "undecided after 1 game (ratio" in out
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0, "0 s"), (89, "89 s"), (90, "2 min"), (5399, "90 min"), (5400, "1.5 h"), (36000, "10.0 h")],
-)
-def test_durations(seconds: float, text: str) -> None:
-    assert duration(seconds) == text
 
 
 def test_every_number_of_a_summary() -> None:
@@ -172,7 +110,7 @@ def test_a_summary_of_no_games() -> None:
 
 def shown(capsys: pytest.CaptureFixture[str], games: list[object], sprt: Sprt | None = None) -> list[str]:
     """The lines of a table and of what is below it."""
-    print_table(TERMS, games, sprt)  # type: ignore[arg-type]
+    print_result(TERMS, games, sprt)  # type: ignore[arg-type]
     return capsys.readouterr().out.splitlines()
 
 

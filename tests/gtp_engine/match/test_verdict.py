@@ -13,8 +13,7 @@ from go_rules.points import BLACK, WHITE, from_vertex, point_at
 from go_rules.rule_names import preset
 from gtp_engine.match import record
 from gtp_engine.match.engines import Engine, Limits, parse_score
-from gtp_engine.match.referee import Conduct, Referee
-from gtp_engine.match.verdict import counted, final_range, may_be_dead, settle
+from gtp_engine.match.referee import Conduct, Referee, counted, final_range, may_be_dead, settle
 from tests.gtp_engine.match.conftest import stub_command, terms
 
 PATIENCE = Limits(60, 60, 60)

@@ -7,8 +7,8 @@ import sys
 import time
 from pathlib import Path
 
+from gtp_engine.match.client import ErrorLog
 from gtp_engine.match.engines import Engine, Limits
-from gtp_engine.match.pipes import ErrorLog
 from gtp_engine.match.record import FAULTS, GameRecord
 from gtp_engine.match.referee import Conduct, Referee
 from tests.gtp_engine.match.conftest import stub_command, terms

@@ -14,7 +14,7 @@ import pytest
 
 from gtp_engine import command_line
 from gtp_engine.errors import USER_ERRORS, UserError, explain
-from gtp_engine.tools.checks import package_versions
+from gtp_engine.tools.doctor import package_versions
 from gtp_engine.version import GTP_VERSION, VERSION
 from nets.evaluator import EvaluatorError
 from tests.conftest import REPOSITORY

@@ -27,7 +27,7 @@ def target(family: Family, cache: Path) -> dict[str, str]:
 
 def cross_compile(folder: Path, family: Family, cache: Path) -> dict[str, int]:
     """Compile the kernels in `folder` for a family. Returns the files' names and inodes."""
-    command = python_command("gtp_engine.tools.cross_compile", *map(str, folder.iterdir()))
+    command = python_command("gtp_engine.tools.wheel", "--compile", *map(str, folder.iterdir()))
     done = subprocess.run(command, env=target(family, cache), capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     return {path.name: path.stat().st_ino for path in (cache / "kernels").iterdir()}

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from gtp_engine import command_line
-from gtp_engine.tools import checks
-from gtp_engine.tools.checks import CHECKS, Check
+from gtp_engine.tools import doctor
+from gtp_engine.tools.doctor import CHECKS, Check
 from nobi_machine.shipped import Archive
 
 
@@ -39,7 +39,7 @@ def named(*names: str) -> tuple[Check, ...]:
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="this system tells no owners")
 def test_a_cache_that_others_may_write(only: Doctor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("NOBI_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(checks, "FREE_BYTES", 0)
+    monkeypatch.setattr(doctor, "FREE_BYTES", 0)
     assert "ok      cache is writable, and only by this user" in only.says(named("cache"))
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared").chmod(0o777)
@@ -51,7 +51,7 @@ def test_a_cache_that_others_may_write(only: Doctor, monkeypatch: pytest.MonkeyP
 
 def test_a_full_disk_is_a_remark(only: Doctor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("NOBI_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(checks, "FREE_BYTES", 1 << 80)
+    monkeypatch.setattr(doctor, "FREE_BYTES", 1 << 80)
     said = only.says(named("cache"))
     assert "note    cache: " in said
     assert "-> make room there" in said
@@ -82,35 +82,35 @@ def test_devices(only: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_waits_that_end_late(only: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "WAITS", 2)
-    monkeypatch.setattr(checks, "LATE", 1e6)
+    monkeypatch.setattr(doctor, "WAITS", 2)
+    monkeypatch.setattr(doctor, "LATE", 1e6)
     assert "ok      clock: short waits end at most " in only.says(named("clock"))
-    monkeypatch.setattr(checks, "LATE", -1.0)
+    monkeypatch.setattr(doctor, "LATE", -1.0)
     said = only.says(named("clock"))
     assert "note    clock: short waits end at most " in said
     assert "give Nobi --set lag=1" in said
 
 
 def test_the_command_that_a_gui_starts(only: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "NAME_IS_SLOW", 1e6)
+    monkeypatch.setattr(doctor, "NAME_IS_SLOW", 1e6)
     assert " gtp; it starts, says its name and ends in " in only.says(named("command"))
-    monkeypatch.setattr(checks, "NAME_IS_SLOW", 0.0)
+    monkeypatch.setattr(doctor, "NAME_IS_SLOW", 0.0)
     assert "-> that is slow for a GUI" in only.says(named("command"))
-    monkeypatch.setattr(checks, "python_command", lambda *_: [sys.executable, "-c", "1 / 0"])
+    monkeypatch.setattr(doctor, "python_command", lambda *_: [sys.executable, "-c", "1 / 0"])
     assert "FAILED  command: ZeroDivisionError: division by zero" in only.says(named("command"), code=1)
 
 
 def test_the_network_the_move_and_the_speed(only: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "SPEED_SECONDS", 0.2)
-    monkeypatch.setattr(checks, "SLOW", 0.0)
+    monkeypatch.setattr(doctor, "SPEED_SECONDS", 0.2)
+    monkeypatch.setattr(doctor, "SLOW", 0.0)
     wanted = named("network", "move", "speed")
     said = only.says(wanted)
     assert "note    network: nobi-" in said
     assert "\n        -> for strong play: nobi networks get b10c384h6nbttflrs\n" in said
     assert "ok      a move: " in said
     assert " visits a second on 19x19" in said
-    monkeypatch.setattr(checks, "SLOW", 1e9)
-    monkeypatch.setattr(checks, "SPEED_SECONDS", 1e-3)  # enough for a visit: a search all the same
+    monkeypatch.setattr(doctor, "SLOW", 1e9)
+    monkeypatch.setattr(doctor, "SPEED_SECONDS", 1e-3)  # enough for a visit: a search all the same
     assert "-> analysis will be slow; `nobi tune`" in only.says(wanted)
     assert "this player does not search" in only.says(wanted, "--player", "policy")
 

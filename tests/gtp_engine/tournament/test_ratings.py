@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gtp_engine.match.statistics import Z_95, elo, expected_score
-from gtp_engine.tournament.ratings import ELO, rate
+from gtp_engine.tournament.results import ELO, rate
 
 NEARLY_NONE = 1e-6
 """A prior that does not show."""

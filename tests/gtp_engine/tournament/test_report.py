@@ -12,12 +12,11 @@ import pytest
 
 from gtp_engine.errors import UserError
 from gtp_engine.match.conditions import read_conditions
+from gtp_engine.match.play import Contest, open_contest
 from gtp_engine.match.record import GameRecord, tally
 from gtp_engine.match.statistics import Sprt
 from gtp_engine.tournament.report import page, print_results, write_results
 from gtp_engine.tournament.results import as_json, results
-from gtp_engine.tournament.series import Contest, open_contest
-from nobi_machine.terminal import progress_bar
 from tests.gtp_engine.match.test_match import game
 from tests.gtp_engine.tournament.test_tournament import NORTH, QUITTER, SOUTH, Tables, run, small
 
@@ -81,7 +80,7 @@ def test_nothing_is_known_of_engines_that_have_not_played(tmp_path: Path) -> Non
     told = as_json(found)["engines"]
     assert {engine["score"] for engine in told} == {None}
     assert {engine["seconds_per_move"] for engine in told} == {0.0}
-    row = Tables(page(contest.record.terms, names, found)).tables["ranking"][1]
+    row = Tables(page(names, found)).tables["ranking"][1]
     assert row[:3] + row[5:] == ["1", "engine 0", "+0", "0", "0", "", "0.000", "0"]
 
 
@@ -108,8 +107,8 @@ def test_the_page(tmp_path: Path, contests: list[Contest]) -> None:
         ["2", "Middle", "1/3", "", "", "1"],
         ["3", "Weak", "1½/5", "", "", "1½"],
     ]
-    assert [row[:2] for row in tables["commands"]] == [["1", "Strong"], ["2", "Middle"], ["3", "Weak"]]
-    strong_command, middle_command, weak_command = (row[2] for row in tables["commands"])
+    assert [row[:2] for row in tables["commands"][1:]] == [["1", "Strong"], ["2", "Middle"], ["3", "Weak"]]
+    strong_command, middle_command, weak_command = (row[2] for row in tables["commands"][1:])
     assert (strong_command, weak_command) == ("strong", "weak --level '<1>'")
     assert middle_command.startswith("middle xxx")
     assert len(middle_command) == 1000
@@ -134,7 +133,7 @@ def test_what_sequential_tests_decided(
     told = [match["sprt"] for match in msgspec.json.decode((tmp_path / "results.json").read_bytes())["matches"]]
     assert [match["log_likelihood_ratio"] for match in told] == [round(ratio, 3) for ratio in ratios]
     assert [(match["games"], match["accepted"]) for match in told] == [(2, 0), (1, None), (3, None)]
-    print_results(contests[0].record.terms, found)
+    print_results(found)
     verdict = f"+0 accepted after 2 games (ratio {ratios[0]:+.2f}, bounds ±2.94)."
     line = f"Weak against Strong: SPRT +0 against +400 Elo: {verdict}"
     assert line in " ".join(capsys.readouterr().out.split())
@@ -146,27 +145,27 @@ def test_games_that_count_for_nobody_are_told(
 ) -> None:
     line = "Weak against Middle: 1 game counts for nobody: the engines did not agree on a winner."
     found = write_results(tmp_path, NAMES, COMMANDS, contests)
-    print_results(contests[0].record.terms, found)
+    print_results(found)
     text = " ".join(capsys.readouterr().out.split())
     assert line in text
     assert line in (tmp_path / "results.html").read_text(encoding="utf-8")
     assert text.count("for nobody") == 1
     contests[1].record.add(game(1, "?"), b"(;)")
-    print_results(contests[0].record.terms, results(NAMES, contests))
+    print_results(results(NAMES, contests))
     assert "Weak against Middle: 2 games count for nobody:" in " ".join(capsys.readouterr().out.split())
 
 
 def test_the_table_on_a_terminal(contests: list[Contest], capsys: pytest.CaptureFixture[str]) -> None:
     found = results(NAMES, contests)
-    print_results(contests[0].record.terms, found)
+    print_results(found)
     out = capsys.readouterr().out
     assert out.startswith("3 engines, 9 games, 9x9, chinese rules, komi 7")
     rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in out.splitlines() if "│" in line]
     rows = [row for row in rows if "engine" not in row]  # the heads of the tables, as Windows draws them
     assert [row[:2] for row in rows] == [["1", "Strong"], ["2", "Middle"], ["3", "Weak"]] * 2
-    assert [row[2:] for row in rows[3:]] == [["", "2/3", "3½/5"], ["1/3", "", ""], ["1½/5", "", ""]]
+    assert [row[2:] for row in rows[3:]] == [["", "2/3", "3½/5", "5½"], ["1/3", "", "", "1"], ["1½/5", "", "", "1½"]]
     assert out.count("│ 3 │ Weak   │") == 2, "names are at the left"
-    assert out.count("│     1½ │") == 1, "numbers are at the right"
+    assert out.count("│     1½ │") == 2, "numbers are at the right"
     assert "Weak and Middle gave different final scores in 1 of their games." in out
     assert "the mean is 0" in out
 
@@ -210,17 +209,3 @@ def test_a_bar_counts_the_games_of_this_and_of_earlier_runs(
     assert "6/6" in bar
     assert re.findall(r"6/6 .*?([1-3]-[1-3]: \S+)", bar)[-1] == "2-3: W+R"
     assert out.count("\n") == 1, "stdout has the JSON alone"
-
-
-def test_what_a_bar_says_is_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = terminal_for(monkeypatch)
-    with progress_bar("series", 2, 1) as advance:
-        advance("[bold]x[/bold]")
-    assert "[bold]x[/bold]" in terminal.shown()
-    assert "2/2" in terminal.shown()
-
-
-def test_without_a_terminal_there_is_no_bar(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress_bar("series", 2, 0) as advance:
-        advance("1-2: B+R")
-    assert capsys.readouterr() == ("", "")

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from gtp_engine import cli
+from gtp_engine.match.play import ROUND
 from gtp_engine.tournament.command import distinct
-from gtp_engine.tournament.series import ROUND
 from tests.conftest import REPOSITORY
 from tests.gtp_engine.match.conftest import stub_command
 from tests.gtp_engine.match.zoo import processes_with

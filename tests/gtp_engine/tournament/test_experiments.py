@@ -14,13 +14,11 @@ import pytest
 
 from gtp_engine import cli
 from gtp_engine.configuration.sources import load
-from gtp_engine.experiments.catalogue import EXPERIMENTS, PLAYER, Pairing, plan
-from gtp_engine.experiments.command import limit_text
-from gtp_engine.experiments.report import COLUMNS, as_csv, as_markdown, draw, findings
 from gtp_engine.match.statistics import Tally
 from gtp_engine.players import check
-from gtp_engine.tournament.ratings import rate
-from gtp_engine.tournament.results import Results, Standing
+from gtp_engine.tournament.experiment import EXPERIMENTS, PLAYER, Pairing, findings_of, limit_text, plan
+from gtp_engine.tournament.findings import COLUMNS
+from gtp_engine.tournament.results import Results, Standing, rate
 from nobi_machine.locks import folder_for_one
 
 needs_matplotlib = pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="matplotlib is missing")
@@ -47,7 +45,7 @@ def test_every_experiment_is_small_and_connected(name: str) -> None:
     assert len(planned.pairs) * experiment.games <= 450
     assert {engine for pair in planned.pairs for engine in pair} == set(range(len(planned.engines)))
     assert len({engine.label for engine in planned.engines}) == len(planned.engines)
-    assert [row.value for row in planned.rows] == list(experiment.values)
+    assert len(planned.bases) == len(experiment.values)
     assert not experiment.base or experiment.base in experiment.values
 
 
@@ -59,7 +57,7 @@ def test_the_pairings() -> None:
     assert plan(dataclasses.replace(base, pairing=Pairing.ALL), None).pairs == [(0, 1), (0, 2), (1, 2)]
     rivals = plan(dataclasses.replace(base, pairing=Pairing.RIVAL, rival="rave"), None)
     assert rivals.pairs == [(0, 3), (1, 4), (2, 5)]
-    assert [row.base for row in rivals.rows] == [3, 4, 5]
+    assert rivals.bases == [3, 4, 5]
     assert rivals.engines[4].label == "rave exploration=2"
 
 
@@ -112,15 +110,15 @@ def results(points: list[list[float]]) -> Results:
 
 def test_the_tables_can_be_read() -> None:
     experiment = dataclasses.replace(EXPERIMENTS["exploration"], values=("0", "0.5", "1|2"), base="0.5")
-    planned = plan(experiment, None)
-    found = findings(planned, results([[0, 10, 0], [30, 0, 20], [0, 20, 0]]))
-    rows = list(csv.DictReader(io.StringIO(as_csv(found))))
+    found = results([[0, 10, 0], [30, 0, 20], [0, 20, 0]])
+    findings = findings_of(experiment, plan(experiment, None), found, "80 games")
+    rows = list(csv.DictReader(io.StringIO(findings.as_csv())))
     assert tuple(rows[0]) == COLUMNS
     assert [row["value"] for row in rows] == ["0", "0.5", "1|2"]
     assert [float(row["elo"]) for row in rows] == [pytest.approx(-185, abs=8), 0, pytest.approx(0, abs=3)]
     assert all(float(row["elo_low"]) <= float(row["elo"]) <= float(row["elo_high"]) for row in rows)
     assert [row["games"] for row in rows] == ["40", "80", "40"]
-    text = as_markdown(experiment, planned, found, "80 games")
+    text = findings.as_markdown()
     lines = [line for line in text.splitlines() if line.startswith("|")]
     assert {line.replace(r"\|", "").count("|") for line in lines} == {6}
     assert "| 0.5 | 80 | 50–0–30 | 0 | 0.050 |" in lines
@@ -130,10 +128,10 @@ def test_the_tables_can_be_read() -> None:
 @needs_matplotlib
 def test_the_picture_is_small_and_always_the_same(tmp_path: Path) -> None:
     experiment = dataclasses.replace(EXPERIMENTS["exploration"], values=("0", "$x_1$", "<b>"), axis="a & b")
-    planned = plan(experiment, None)
-    found = findings(planned, results([[0, 10, 10], [30, 0, 20], [30, 20, 0]]))
+    found = results([[0, 10, 10], [30, 0, 20], [30, 20, 0]])
+    findings = findings_of(experiment, plan(experiment, None), found, "120 games")
     for name in ("a.svg", "b.svg"):
-        draw(tmp_path / name, experiment, planned, found, "120 games")
+        findings.draw(tmp_path / name)
     text = (tmp_path / "a.svg").read_text()
     assert text == (tmp_path / "b.svg").read_text()
     assert len(text) < 30_000
@@ -145,7 +143,7 @@ def test_an_experiment_is_played_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arguments = ["simulations", "--values", "5,10", "--size", 5, "--games", 2, "--out", tmp_path]
-    monkeypatch.setattr("gtp_engine.experiments.command.can_draw", lambda: False)
+    monkeypatch.setattr("gtp_engine.tournament.experiment.can_draw", lambda: False)
     code, out, err = run(capsys, *arguments)
     assert code in (0, 3)  # with so few visits the two may not agree on a score
     assert err.splitlines()[-1].startswith("experiment: no picture: pip install matplotlib")

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from gtp_engine.match.conditions import read_conditions
-from gtp_engine.tournament import series
-from gtp_engine.tournament.series import Contest, Series, open_contest
+from gtp_engine.match.play import Contest, Series, open_contest
 from tests.gtp_engine.match.conftest import stub_command
 
 RESIGNER = stub_command("--moves", "resign")
@@ -26,7 +25,7 @@ def contests_of(folder: Path, *engines: list[str], **options: object) -> tuple[l
 
 
 def test_matches_advance_in_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(series, "ROUND", 2)
+    monkeypatch.setattr("gtp_engine.match.play.ROUND", 2)
     found, played = contests_of(tmp_path, RESIGNER, RESIGNER, RESIGNER, games=3)
     order: list[tuple[int, int]] = []
     played.run(lambda contest: order.append(contest.sides))
@@ -36,7 +35,7 @@ def test_matches_advance_in_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_round_that_was_interrupted_is_finished_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(series, "ROUND", 2)
+    monkeypatch.setattr("gtp_engine.match.play.ROUND", 2)
     _, played = contests_of(tmp_path, RESIGNER, RESIGNER, RESIGNER, games=1)
     played.run(lambda contest: None)
     order: list[tuple[int, int]] = []
