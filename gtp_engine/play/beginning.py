@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,6 @@ from nobi_machine.text import printable_path
 _COLOURS = {name: colour for colour, name in COLOUR_NAMES.items()}
 _RESULT = re.compile(rf"|{DRAW}|{NO_RESULT}|[BW]\+(R|[0-9]+(\.[0-9]+)?)")
 """What RE may be in a file that `nobi play` kept."""
-_NOTHING_SAID = {"komi": None, "rules": None}
 
 
 @dataclass(frozen=True)
@@ -44,25 +43,26 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Beginning:
-    """The first position of a game, which is made once the rules are compiled."""
+    """The first position of a game."""
 
-    board: tuple[int, int]
-    """Its width and height."""
-    make: Callable[[], Game]
-    """Raises UserError."""
+    game: Game
     komi: float
-    person: int | None = None
-    """The person's colour; None where it follows from the position."""
+    person: int
+    """The person's colour."""
     result: str = UNDECIDED
     content: bytes | None = None
     """What the file to keep the game in has already; None where there is no such file."""
 
 
 def begin(wanted: Wanted) -> Beginning:
-    """Begin a game that nobody has begun. Raises UserError, OSError."""
-    beginning = _new_game(wanted) if wanted.source is None else _position_of(wanted, wanted.source)
-    person = None if wanted.colour is None else _COLOURS[wanted.colour]
-    return dataclasses.replace(beginning, person=person)
+    """Begin a game that nobody has begun. Raises UserError, OSError.
+
+    A person who names no colour has black at the beginning of a game, else that of the side to move.
+    """
+    game, komi = _new_game(wanted) if wanted.source is None else _position_of(wanted, wanted.source)
+    is_new = not game.moves and (game.handicap or not game.setup)
+    person = _COLOURS[wanted.colour] if wanted.colour is not None else BLACK if is_new else game.to_play
+    return Beginning(game, komi, person)
 
 
 def go_on(wanted: Wanted, path: Path) -> Beginning:
@@ -71,72 +71,45 @@ def go_on(wanted: Wanted, path: Path) -> Beginning:
     What the command line says has to agree with it. If it does not, and nothing was played yet, another game begins.
     Raises UserError, OSError.
     """
-    record = read_record(path, wanted.configuration, _NOTHING_SAID)
+    record = read_record(path, wanted.configuration, {"komi": None, "rules": None})
     beginning = _resumed(record)
     contradiction = _contradiction(wanted, record, beginning)
     if contradiction is None:
         return beginning
     if record.game.moves or record.game.result:
         raise UserError(f"{contradiction} to go on with it, or name another file")
-    another = begin(wanted)
-
-    def make() -> Game:
-        beginning.make()  # which finds out whether the file is ours
-        return another.make()
-
-    return dataclasses.replace(another, make=make, content=record.content)
+    return dataclasses.replace(begin(wanted), content=record.content)
 
 
-def usual_colour(game: Game) -> int:
-    """Return the colour that a person has who names none: black at the beginning of a game, else the one to move."""
-    return BLACK if not game.moves and (game.handicap or not game.setup) else game.to_play
-
-
-def _new_game(wanted: Wanted) -> Beginning:
+def _new_game(wanted: Wanted) -> tuple[Game, float]:
     engine, stones = wanted.configuration.engine, wanted.handicap
     rules, komi = conditions(wanted.configuration)
     if stones is not None and engine.komi is None:
         komi = HANDICAP_KOMI
-
-    def make() -> Game:
-        game = Game(*engine.board, rules, komi)
-        if stones is not None:
-            try:
-                game.place_handicap(fixed_handicap(stones, *engine.board))
-            except HandicapError as error:
-                raise UserError(f"--handicap: {error}") from None
-        return game
-
-    return Beginning(engine.board, make, komi + 0.0)  # no negative zero
+    game = Game(*engine.board, rules, komi)
+    if stones is not None:
+        try:
+            game.place_handicap(fixed_handicap(stones, *engine.board))
+        except HandicapError as error:
+            raise UserError(f"--handicap: {error}") from None
+    return game, komi + 0.0  # no negative zero
 
 
-def _position_of(wanted: Wanted, source: Path) -> Beginning:
+def _position_of(wanted: Wanted, source: Path) -> tuple[Game, float]:
     record, moves = read_record(source, wanted.configuration, wanted.options), wanted.move
     length = len(record.game.moves)
     if moves is not None and moves > length:
         raise record.error(f"the game has {amount(length, 'move')}, not {moves}")
-    return _of(record, lambda: record.to_game(None if moves is None else moves + 1))
+    return record.to_game(None if moves is None else moves + 1), _komi(record)
 
 
 def _resumed(record: Record) -> Beginning:
-    game = record.game
-    refusal = record.error("not kept by `nobi play`; begin with it by --from, and keep the game in a new file")
-    if PERSON not in (game.black, game.white) or not _RESULT.fullmatch(game.result):
-        raise refusal
-    person = BLACK if game.black == PERSON else WHITE
-
-    def make() -> Game:
-        made = record.to_game()
-        if game_record(made, person, game.result, _komi(record)).encode() != record.content:
-            raise refusal
-        return made
-
-    found = _of(record, make)
-    return dataclasses.replace(found, person=person, result=game.result, content=record.content)
-
-
-def _of(record: Record, make: Callable[[], Game]) -> Beginning:
-    return Beginning((record.game.width, record.game.height), make, _komi(record))
+    loaded = record.game
+    if PERSON in (loaded.black, loaded.white) and _RESULT.fullmatch(loaded.result):
+        game, komi, person = record.to_game(), _komi(record), BLACK if loaded.black == PERSON else WHITE
+        if game_record(game, person, loaded.result, komi).encode() == record.content:
+            return Beginning(game, komi, person, loaded.result, record.content)
+    raise record.error("not kept by `nobi play`; begin with it by --from, and keep the game in a new file")
 
 
 def _komi(record: Record) -> float:
@@ -147,10 +120,11 @@ def _komi(record: Record) -> float:
 def _contradiction(wanted: Wanted, record: Record, beginning: Beginning) -> str | None:
     """Say what the game is, and which option is for another one; None if all options agree with the game."""
     engine, said = wanted.configuration.engine, wanted.configuration.by_hand
-    (width, height), komi, stones = beginning.board, beginning.komi, record.game.handicap
-    rules, person = record.game.rules or record.rules, COLOUR_NAMES[beginning.person or BLACK]
+    game, komi, person = beginning.game, beginning.komi, COLOUR_NAMES[beginning.person]
+    rules, stones = game.rules, record.game.handicap
+    size = (game.width, game.height)
     terms = (
-        ("size", "size" in said and engine.board != beginning.board, f"on {width}x{height}"),
+        ("size", "size" in said and engine.board != size, f"on {game.width}x{game.height}"),
         ("komi", "komi" in said and engine.komi != komi, f"with komi {komi:g}"),
         ("rules", "rules" in said and conditions(wanted.configuration)[0] != rules, f"by {rules_to_sgf(rules)} rules"),
         ("colour", wanted.colour not in (None, person), f"in which you are {person}"),

@@ -59,7 +59,8 @@ def play(
         if source is not None and value is not None:
             raise UserError(f"--{name} is for a game that begins with its first move, not by --from")
     from gtp_engine.play.beginning import Wanted, begin, go_on
-    from gtp_engine.players import check
+    from gtp_engine.players import check, compile_beside
+    from gtp_engine.session.loading import warm_up_rules
     from gtp_engine.session.records import followed, is_writable
 
     configuration = check(configuration)
@@ -67,6 +68,7 @@ def play(
     target = None if record is None else followed(record)
     if target is not None and target.suffix.lower() != ".sgf":
         raise UserError(f"{printable_path(target)}: the game must be kept in a file .sgf")
+    warm_up_rules(lambda: compile_beside(configuration))
     wanted = Wanted(configuration, options, colour, handicap, source, move)
     if record is None or target is None or not os.path.lexists(target):
         beginning = begin(wanted)
@@ -82,17 +84,15 @@ def _converse(configuration: Configuration, beginning: Beginning, record: Path |
     from rich.console import Console
 
     from gtp_engine.networks import advice
-    from gtp_engine.play.beginning import usual_colour
     from gtp_engine.play.conversation import Conversation
     from gtp_engine.play.words import game_record
     from gtp_engine.session.records import GameFiles
     from gtp_engine.session.session import Session
 
-    session = Session.of(configuration, *beginning.board)
+    game, person = beginning.game, beginning.person
+    session = Session.of(configuration, game.width, game.height)
     session.load()
-    game = beginning.make()
     session.replace_game(game, beginning.komi)
-    person = usual_colour(game) if beginning.person is None else beginning.person
     files = GameFiles(record, beginning.content)
     files.keep(game_record(game, person, beginning.result, beginning.komi))
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)

@@ -99,25 +99,17 @@ class Loader:
 def warm_up_rules(on_first: Callable[[], None] = lambda: None) -> None:
     """Import the rules, and compile or load the kernels that `Game` calls.
 
-    `on_first` is called before the first kernel is compiled, also if that happens after this function has returned.
+    Before the first kernel that this process compiles, be it long after this function has returned, the user is told
+    and `on_first` is called.
     """
-    from nobi_machine.jit import on_compile
-
-    on_compile(_announce_once(on_first))
     from go_rules.game import warm_up
+    from nobi_machine import jit
 
+    def announce(_kernel: str) -> None:
+        jit.on_compile(None)
+        note("preparing for this computer; this happens once and takes up to half a minute")
+        on_first()
+
+    if jit.compilations == 0:
+        jit.on_compile(announce)
     warm_up()
-
-
-def _announce_once(on_first: Callable[[], None]) -> Callable[[str], None]:
-    """A listener for compilations that tells the user of the first one only, and then calls `on_first`."""
-    told = False
-
-    def listen(_kernel: str) -> None:
-        nonlocal told
-        if not told:
-            told = True
-            note("preparing for this computer; this happens once and takes up to half a minute")
-            on_first()
-
-    return listen
