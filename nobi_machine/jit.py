@@ -64,7 +64,7 @@ _settings: Any = numba.config
 
 OPTIMISATION = 2
 """How much LLVM optimises. 3, numba's default, takes 6 % longer to compile and makes nothing faster. 1 takes less,
-but makes networks 6 % slower with AVX2 (docs/log/2026-11-speed.md)."""
+but makes networks 6 % slower with AVX2 (docs/log/speed.md)."""
 if "NUMBA_OPT" not in os.environ:
     _settings.OPT = type(_settings.OPT)(OPTIMISATION)
 

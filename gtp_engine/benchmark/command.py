@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from go_rules.game import Game
-from go_rules.machine.progress import ProgressBar
 from gtp_engine.benchmark.trials import (
     MIN_ROUNDS,
     ROUND_SECONDS,
@@ -35,6 +34,7 @@ from gtp_engine.players import PLAYERS, check_files, chosen_player, make_player
 from gtp_engine.tools.doctor import package_versions
 from gtp_engine.version import VERSION
 from nobi_machine.memory import usable_cores
+from nobi_machine.progress import ProgressBar
 from nobi_machine.streams import print_json
 from nobi_machine.terminal import amount, print_table
 from search.nobi.parameters import SearchParameters

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from go_rules.machine.progress import ProgressBar
 from gtp_engine.benchmark.command import advice_of, rate_text, surroundings
 from gtp_engine.benchmark.trials import Choice, Trial, choose, new_trial, variations
 from gtp_engine.configuration.configuration import Configuration, tell
@@ -23,6 +22,7 @@ from gtp_engine.players import check_files, chosen_player
 from nets.at_hand import RANKED, at_hand, strongest
 from nets.evaluator import EvaluatorError
 from nobi_machine.parameters import toml_value
+from nobi_machine.progress import ProgressBar
 from nobi_machine.streams import print_json
 from nobi_machine.terminal import amount
 from nobi_machine.text import printable_path

@@ -12,10 +12,10 @@ from typing import Any
 
 import click
 
-from go_rules.machine.progress import StatusLine, duration
 from gtp_engine.match.play import Contest
 from gtp_engine.match.record import BY_BOARD, BY_SCORES, GameRecord, MatchTerms, faults, sprt_run, tally
 from gtp_engine.match.statistics import Sprt, elo, score_interval
+from nobi_machine.progress import StatusLine, duration
 from nobi_machine.terminal import amount, print_table
 
 METHOD = "Elo: logistic, with the 95 % Wilson interval of the score; games taken as independent."

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from go_rules.machine.progress import ProgressBar, in_pieces
 from gtp_engine.configuration.configuration import tell
 from gtp_engine.configuration.parameters import Count, Number, config_options, parameter_options
 from gtp_engine.configuration.sources import load
@@ -17,6 +16,7 @@ from gtp_engine.errors import UserError
 from gtp_engine.players import check_files
 from gtp_engine.session.records import ABSENT, DEFAULT_VISITS, Record, read_record
 from nobi_machine.interruption import EXIT_INTERRUPTED
+from nobi_machine.progress import ProgressBar, in_pieces
 from nobi_machine.streams import print_json
 from nobi_machine.text import printable_path
 

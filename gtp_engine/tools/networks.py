@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from go_rules.machine.progress import ProgressBar, in_megabytes
 from gtp_engine.configuration.configuration import Configuration, tell
 from gtp_engine.configuration.parameters import Number
 from gtp_engine.configuration.settings import DEFAULT_SECONDS
@@ -47,6 +46,7 @@ from nobi_machine.cache import NOWHERE
 from nobi_machine.files import PUBLIC, read_regular, write_whole
 from nobi_machine.locks import folder_for_one
 from nobi_machine.parameters import ParameterError, toml_value
+from nobi_machine.progress import ProgressBar, in_megabytes
 from nobi_machine.streams import note
 from nobi_machine.terminal import tables_console
 from nobi_machine.text import printable, printable_path, shown

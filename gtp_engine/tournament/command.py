@@ -12,7 +12,6 @@ from typing import Any
 
 import click
 
-from go_rules.machine.progress import ProgressBar, in_pieces
 from gtp_engine.configuration.parameters import Count
 from gtp_engine.match.command import EXIT_FAULTS, play_all
 from gtp_engine.match.conditions import Conditions, condition_options, read_conditions, termination_interrupts
@@ -21,6 +20,7 @@ from gtp_engine.match.play import Contest, open_contest
 from gtp_engine.tournament.report import print_results, write_results
 from gtp_engine.tournament.results import Results, as_json
 from nobi_machine.locks import folder_for_one
+from nobi_machine.progress import ProgressBar, in_pieces
 from nobi_machine.streams import print_json
 from nobi_machine.terminal import amount
 from nobi_machine.text import printable

@@ -70,7 +70,7 @@ SURE = replace(
 )
 """What 8 bits may lose on the recorded positions. On others a network may lose more: on golden ones the 99th percentile
 of the winrate was mostly 1.0 to 1.7 times what the worst 5 % are here (once 2.4 times), and the mean difference of all
-leads 1.2 to 2 times that of close ones (docs/log/2026-11-speed.md, 2026-11-training.md)."""
+leads 1.2 to 2 times that of close ones (docs/log/speed.md)."""
 
 Progress = Callable[[float], None]
 

@@ -12,7 +12,7 @@ import time
 import pytest
 from rich.cells import cell_len
 
-from go_rules.machine.progress import ProgressBar, StatusLine, duration, in_megabytes, in_pieces
+from nobi_machine.progress import ProgressBar, StatusLine, duration, in_megabytes, in_pieces
 from tests.systems import IS_WINDOWS
 
 
