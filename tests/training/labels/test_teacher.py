@@ -20,10 +20,9 @@ from nets.native.simd.processor import is_available
 from nets.open import open_network
 from nets.precision.calibration_games import RecordedGame, positions_of
 from tests.training.networks import new_student, padded
-from training.errors import TrainingError
+from training.labels.teacher import AT_ONCE, NativeTeacher, open_teacher
+from training.messages import TrainingError
 from training.network import Network, load_network
-from training.teacher.native import AT_ONCE, NativeTeacher
-from training.teacher.open import open_teacher
 
 CPU = torch.device("cpu")
 needs_kernels = pytest.mark.skipif(not is_available(), reason="numba is off, or the processor has no such vectors")
