@@ -18,8 +18,8 @@ import numpy as np
 import torch
 
 from training.config import DataConfig, RecordsConfig, RunConfig, TrainingConfig
-from training.positions.batch import Batch, PendingPolicy
-from training.positions.batch_loader import BatchLoader
+from training.labels.batches import Batch, BatchLoader
+from training.positions.canvas import PendingPolicy
 
 WARM_UP = 12
 """Steps that are not counted: kernels are compiled in them, and the first games begun."""
@@ -43,9 +43,7 @@ def main() -> None:
         canvas_shares={options.canvas: 1.0} if options.canvas else DataConfig().canvas_shares,
     )
     config = TrainingConfig(run=RunConfig(batch=options.batch, threads=options.threads), data=data)
-    loader = BatchLoader(
-        config, pass_alive_under_suicide=False, has_teacher=True, pinned=False, policy_for=random_policy
-    )
+    loader = BatchLoader(config, pass_alive_under_suicide=False, has_teacher=True, pinned=False)
     made = 0
     began = processor = main_thread = 0.0
     for step in range(WARM_UP + options.steps):

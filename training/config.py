@@ -27,7 +27,7 @@ from nobi_machine.parameters import (
     toml_value,
 )
 from nobi_machine.text import parse_json, printable_path, shown
-from training.errors import TrainingError
+from training.messages import TrainingError
 
 RULE_SHARES = {
     "chinese-ogs": 0.3,
@@ -49,20 +49,15 @@ class NetworkConfig(ParameterTable, section="network"):
     kind: str = parameter(
         "residual",
         "blocks of the trunk. residual: two 3x3 convolutions; transformer: attention and a feed-forward block; nested: "
-        "two of each in a bottleneck",
+        "two of each in a bottleneck of half as many channels",
         choices=("residual", "transformer", "nested"),
     )
     blocks: int = parameter(10, "blocks of the trunk", low=1, high=80)
     channels: int = parameter(64, "channels of the trunk", low=8, high=1024)
-    bottleneck: int = parameter(0, "channels inside nested blocks; 0: half as many as in the trunk", low=0, high=1024)
     attention_heads: int = parameter(4, "heads of the attention blocks", low=1, high=1024)
-    feed_forward: int = parameter(
-        0, "hidden channels of the feed-forward blocks; 0: 8/3 of those that they read", low=0, high=4096
-    )
     policy_channels: int = parameter(32, "channels of the policy head", low=4, high=1024)
     value_channels: int = parameter(32, "channels of the value head", low=4, high=1024)
     value_hidden: int = parameter(64, "units of the value head's hidden layer", low=4, high=4096)
-    activation: str = parameter("relu", "of all norms", choices=("relu", "silu"))
 
 
 DEFAULT_NETWORK = NetworkConfig()
@@ -76,14 +71,6 @@ class RunConfig(ParameterTable, section="run"):
     seed: int = parameter(1, "seed of all random numbers", low=0)
     device: str = parameter("auto", "auto: cuda where there is one", choices=("auto", "cpu", "cuda"))
     precision: str = parameter("auto", "auto: bf16 where it is faster", choices=("auto", "fp32", "bf16"))
-    teacher_precision: str = parameter(
-        "auto",
-        "auto: the engine's int16 on a processor, else as precision",
-        choices=("auto", "fp32", "bf16", "int16"),
-    )
-    compile: bool = parameter(
-        True, "torch.compile the teacher, and a student whose blocks have attention alone (on cuda)"
-    )
     threads: int = parameter(
         0, "threads that make positions, and label in int16; 0: one for each core", low=0, high=256
     )
@@ -131,7 +118,6 @@ class PlayConfig(ParameterTable, section="data.play"):
     own_size: float = parameter(
         0.5, "share, in quarters, of the batches on 9x9, 13x13 or 19x19 only; the others mix sizes", low=0, high=1
     )
-    every: int = parameter(1, "moves from one position that is learned from to the next", low=1)
 
 
 @dataclass(frozen=True)
@@ -141,14 +127,11 @@ class SelfplayConfig(ParameterTable, section="data.selfplay"):
     visits: int = parameter(64, "visits of the searches that are learned from", low=2)
     quick_visits: int = parameter(16, "visits of all other searches (playout cap randomisation)", low=1)
     full_share: float = parameter(0.25, "share of the moves that are learned from", above=0, high=1)
-    temperature: float = parameter(0.9, "temperature of the moves played, early in a game", low=0)
     resign_below: float = parameter(0.03, "winning chance at which a side gives up", low=0, below=0.5)
-    resign_free: float = parameter(0.5, "share of the games that are played to the end anyway", low=0, high=1)
     result_weight: float = parameter(
         0.5, "weight of the game's result in the value label; the rest is the search's value", low=0, high=1
     )
     handicap: float = parameter(0.05, "share of the games with two to four black stones", low=0, high=1)
-    opponent: float = parameter(0.0, "share of the games in which a teacher's policy plays one side", low=0, high=1)
     records: float = parameter(
         0.0, "share of the games on 19x19 canvases whose moves are those of a record", low=0, high=1
     )
@@ -162,9 +145,9 @@ class DataConfig(ParameterTable, section="data"):
     records_share: float = parameter(0.6, "steps on positions from records", low=0)
     play_share: float = parameter(0.4, "steps on positions from games by policy", low=0)
     samples_share: float = parameter(0.0, "steps on sample files", low=0)
-    samples: tuple[str, ...] = parameter((), "sample files, and folders of them, searched anew as they grow")
-    fresh_share: float = parameter(0.0, "steps on other sample files, however few they are", low=0)
-    fresh: tuple[str, ...] = parameter((), "their folders and files; `nobi learn` adds its self-play")
+    samples: tuple[str, ...] = parameter(
+        (), "sample files, and folders of them, searched anew as they grow; `nobi learn` takes its self-play instead"
+    )
     canvas_shares: dict[str, float] = parameter(
         {"9": 0.3, "13": 0.3, "19": 0.4},
         "shares of the steps on games by policy that are on boards up to 9, 10 to 13, 14 to 19; of the games of `nobi "
@@ -212,12 +195,6 @@ class LossWeights(ParameterTable, section="loss"):
 class OptimiserConfig(ParameterTable, section="optimiser"):
     """How weights follow gradients (Muon and AdamW), and the learning rate of a leg: warm-up, full rate, decay."""
 
-    learns: str = parameter(
-        "all",
-        "the weights that learn. doublings: those alone that playout doublings come in by, which changes no other "
-        "game; errors: those alone that say how wrong its value and score are, by which searches weigh them",
-        choices=("all", "doublings", "errors"),
-    )
     rate: float = parameter(0.005, "the full learning rate", above=0)
     momentum: float = parameter(0.95, "momentum of muon", low=0, below=1)
     weight_decay: float = parameter(0.05, "a step takes rate * this share off every matrix", low=0)
@@ -242,7 +219,6 @@ class LearnConfig(ParameterTable, section="learn"):
         "auto",
         "of games and matches; auto: int16 where it loses nothing, which a network that knows little seldom allows",
         choices=("auto", "int16", "fp32"),
-        departed=("int8",),
     )
     anchor: str = parameter("", "a GTP engine that the best network is measured against; empty: none")
     anchor_every: int = parameter(5, "generations from one such match to the next", low=1)
@@ -260,28 +236,6 @@ class TrainingConfig(ParameterTable):
     loss: LossWeights = LossWeights()
     optimiser: OptimiserConfig = OptimiserConfig()
     learn: LearnConfig = LearnConfig()
-
-
-DEPARTED = {
-    "data.even_share": "write balanced_share",
-    "data.play.games": "run.batch says how many there are",
-    "loss.noise": "policies are learned as they are",
-    "loss.surprise": "all positions count alike",
-    "loss.temperature": "policies are learned as they are",
-    "loss.trunk": "trunks are not compared",
-    "network.attention_every": "network.kind says where attention is",
-    "network.equivariant": "no weights are tied",
-    "network.norm": "norms are learned scales and biases",
-    "network.pooled_channels": "blocks of random weights do not pool over the board",
-    "network.pooling_every": "blocks of random weights do not pool over the board",
-    "optimiser.integers_share": "training does not round to 8 bits",
-    "optimiser.kind": "Muon learns the matrices of the blocks, AdamW the rest",
-    "optimiser.next_leg": "a leg begins with the network of the last one",
-    "optimiser.reset_dormant": "units that never fire stay",
-    "optimiser.revive": "units that never fire stay",
-}
-"""Values that earlier versions had: what to write instead, or why there is nothing to write. In a file such a name is
-one line on stderr, on the command line an error with this reason."""
 
 
 def read_config(path: Path, network: NetworkConfig = DEFAULT_NETWORK) -> TrainingConfig:
@@ -309,12 +263,12 @@ def _say(line: str) -> None:
 
 def _hint(name: str) -> str:
     """What to write in place of an unknown name, as far as it is known."""
-    if name in DEPARTED:
-        return f"gone: {DEPARTED[name]}"
     names = list(_names(TrainingConfig()))
-    last = name.rpartition(".")[2]
-    elsewhere = [each for each in names if each.rpartition(".")[2] == last]
-    return f"did you mean {' or '.join(elsewhere)}?" if elsewhere else suggestion(name, names)
+    table, _, last = name.rpartition(".")
+    if elsewhere := [each for each in names if each.rpartition(".")[2] == last]:
+        return f"did you mean {' or '.join(elsewhere)}?"
+    beside = {each.rpartition(".")[2]: each for each in names if each.rpartition(".")[0] == table}
+    return suggestion(name, beside.values()) if suggestion(last, beside) else ""
 
 
 def _names(table: ParameterTable, place: str = "") -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The device to train on, and whether it computes faster in bf16."""
+"""The device to train on, what it computes faster in, and code that is compiled for it."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ from typing import Any, TypeVar
 
 import torch
 from torch import nn
-from torch.nn import functional
 
-from training.errors import TrainingError
-from training.status_line import StatusLine
+from training.messages import StatusLine, TrainingError
 
 Network = TypeVar("Network", bound=nn.Module)
 Result = TypeVar("Result")
 
-TRIAL_SHAPE = (32, 64, 19, 19)
+TRIAL_SIZE = 1024
 TRIALS = 5
 """How often each precision is tried, in turns. The first trial warms up, and the fastest counts."""
 
@@ -105,17 +103,16 @@ def choose_device(name: str) -> torch.device:
 
 
 @cache
-@torch.enable_grad()
 def is_faster_in_bf16(device: torch.device) -> bool:
-    """Return whether convolutions are faster in bf16 than in fp32. Processors that multiply bf16 are tried, since some
-    take longer for it."""
+    """Return whether matrices are multiplied faster in bf16 than in fp32. Processors that can multiply bf16 are tried,
+    since some take longer for it."""
     if device.type == "cuda":
         return bool(torch.cuda.get_device_capability(device)[0] >= BF16_CAPABILITY)
     if not multiplies_bf16():
         return False
-    low, full = trial_convolution(torch.bfloat16), trial_convolution(torch.float32)
-    trials = [(seconds_of(low), seconds_of(full)) for _ in range(TRIALS)]
-    return min(trial[0] for trial in trials) < min(trial[1] for trial in trials)
+    trials = [(_seconds_to_multiply(torch.bfloat16), _seconds_to_multiply(torch.float32)) for _ in range(TRIALS)]
+    low, full = map(min, zip(*trials, strict=True))
+    return bool(low < full)
 
 
 def multiplies_bf16() -> bool:
@@ -124,20 +121,8 @@ def multiplies_bf16() -> bool:
     return has_bf16 is not None and bool(has_bf16())
 
 
-def trial_convolution(kind: torch.dtype) -> Callable[[], None]:
-    """Return a function that computes a convolution such as students have, forward and back, in this precision."""
-    positions = torch.ones(TRIAL_SHAPE).to(kind, memory_format=torch.channels_last).requires_grad_()
-    weights = torch.ones(TRIAL_SHAPE[1], TRIAL_SHAPE[1], 3, 3).to(kind, memory_format=torch.channels_last)
-    weights.requires_grad_()
-
-    def learn() -> None:
-        functional.conv2d(positions, weights, padding=1).sum().backward()
-
-    return learn
-
-
-def seconds_of(work: Callable[[], None]) -> float:
-    """Measure how many seconds a function takes."""
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
+def _seconds_to_multiply(kind: torch.dtype) -> float:
+    matrix = torch.ones(TRIAL_SIZE, TRIAL_SIZE, dtype=kind)
+    began = time.perf_counter()
+    matrix @ matrix
+    return time.perf_counter() - began

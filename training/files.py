@@ -1,4 +1,15 @@
-"""Reading and writing files for training: what goes wrong is a TrainingError of one line that names the file."""
+"""The files of training: their names in a run's folder, how they are read, and how they are written.
+
+    training.toml     the configuration that the run was started with
+    start.bin.gz      the network that it began with, if not with random weights; start.json has its provenance
+    checkpoint.pt     the present state
+    student.bin.gz    the average of the weights as a KataGo file, which the engine opens
+    leg1.bin.gz, ...  what that was at the ends of legs
+    student.json      its provenance and figures
+    progress.jsonl    losses and yardstick figures; plots/ shows them
+
+What goes wrong is a TrainingError of one line that names the file.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +27,20 @@ from nets.katago.model import Model
 from nets.katago.reader import MAX_BYTES as MAX_NETWORK_BYTES
 from nets.katago.reader import ModelFormatError, decompress, parse_model
 from nobi_machine import files
-from training.errors import TrainingError
+from training.messages import TrainingError
+
+CONFIG, CHECKPOINT, LEG = "training.toml", "checkpoint.pt", "leg"
+START, START_CARD = "start.bin.gz", "start.json"
+LOG = "progress.jsonl"
+STUDENT, CARD = "student.bin.gz", "student.json"
 
 MAX_BYTES = 4 << 30
 """Arrays of an archive that are larger together are damaged or hostile."""
+
+
+def card_beside(network: Path) -> Path:
+    """Return the path of the file NAME.json with the provenance of a network NAME.bin.gz."""
+    return network.with_name(network.name.removesuffix(".bin.gz") + ".json")
 
 
 @contextmanager

@@ -42,8 +42,8 @@ from nets.katago.model import (
     softplus_units,
 )
 from nets.katago.writer import VERSION
-from training.errors import TrainingError
 from training.files import read_network
+from training.messages import TrainingError
 from training.positions.canvas import OFF_BOARD
 
 OLDEST_TEACHER = 8
@@ -124,7 +124,7 @@ class Board(NamedTuple):
 
 
 class Convolve(nn.Conv2d):
-    """A convolution without a bias, with zeros around the board. In lower precision it takes inputs of any."""
+    """A convolution without a bias, with zeros around the board."""
 
     def __init__(self, layer: Convolution) -> None:
         outputs, inputs, rows, columns = layer.weights.shape
@@ -132,25 +132,17 @@ class Convolve(nn.Conv2d):
         super().__init__(inputs, outputs, (rows, columns), padding=padding, dilation=layer.dilation, bias=False)
         self.weight = learned(layer.weights)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Convolve x [N, in, S, S]."""
-        return super().forward(_as(x, self.weight))
-
     def to_model(self) -> Convolution:
         """Return the layer as it is now."""
         return Convolution(_array(self.weight), (self.dilation[0], self.dilation[1]))
 
 
 class Multiply(nn.Linear):
-    """The product with a matrix [in, out]. In lower precision it takes inputs of any."""
+    """The product with a matrix [in, out]."""
 
     def __init__(self, matrix: FloatArray) -> None:
         super().__init__(matrix.shape[0], matrix.shape[1], bias=False)
         self.weight = learned(matrix.T)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Multiply x [..., in]."""
-        return super().forward(_as(x, self.weight))
 
     def to_model(self) -> FloatArray:
         """Return the matrix [in, out] as it is now."""
@@ -454,13 +446,6 @@ class Network(nn.Module):
         convolutions = (part for part in self.blocks.modules() if isinstance(part, Convolve))
         return any(part.kernel_size != (1, 1) for part in convolutions)
 
-    def lower(self, dtype: torch.dtype) -> Network:
-        """Convolve and multiply in this precision from now on. Residual sums, norms and heads stay in float32."""
-        for module in (self.stem, *self.blocks.modules()):
-            if isinstance(module, Convolve | Multiply):
-                module.to(dtype)
-        return self
-
     @property
     def parameter_count(self) -> int:
         """The number of weights."""
@@ -580,11 +565,6 @@ def _of_all_games(score: Tensor, value: Tensor) -> Tensor:
     score[:, LEAD] *= result
     score[:, SCORE_STDEV] = ((stdev.square() + mean.square() * no_result) * result).sqrt()
     return score
-
-
-def _as(x: Tensor, weight: Tensor) -> Tensor:
-    """Return x in the precision of weights that are in a lower one; under autocast they never are."""
-    return x if weight.dtype == torch.float32 else x.to(weight.dtype)
 
 
 def _array(parameter: Tensor) -> FloatArray:

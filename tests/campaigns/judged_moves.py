@@ -83,8 +83,7 @@ from search.nobi.parameters import SearchParameters
 from search.nobi.player import PuctPlayer
 from search.request import Limits, SearchRequest
 from training.config import RecordsConfig
-from training.positions.records import load_records
-from training.positions.sgf_records import SIZE, sgf_files
+from training.positions.records import SIZE, load_records, sgf_files
 
 TREES = ("empty", "kept")
 LETTERS = string.ascii_uppercase

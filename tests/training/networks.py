@@ -9,14 +9,12 @@ from training.network import Network
 from training.student.beginning import random_model
 
 SHAPE = NetworkConfig(blocks=3, channels=16, policy_channels=8, value_channels=8, value_hidden=16)
-TRANSFORMER = NetworkConfig(
-    kind="transformer", blocks=2, channels=16, attention_heads=2, policy_channels=8, value_channels=8, value_hidden=16,
-    activation="silu",
-)  # fmt: skip
-NESTED = NetworkConfig(
-    kind="nested", blocks=2, channels=16, attention_heads=2, feed_forward=24, policy_channels=8, value_channels=8,
-    value_hidden=16, activation="silu",
-)  # fmt: skip
+TRANSFORMER, NESTED = (
+    NetworkConfig(
+        kind=kind, blocks=2, channels=16, attention_heads=2, policy_channels=8, value_channels=8, value_hidden=16
+    )
+    for kind in ("transformer", "nested")
+)
 SHAPES = {"residual": SHAPE, "transformer": TRANSFORMER, "nested": NESTED}
 """A student of each kind."""
 

@@ -17,7 +17,7 @@ from nets.katago.writer import encode_model
 from nets.open import open_network
 from tests.training.games import random_games, write_records
 from tests.training.networks import new_student
-from training.samples.sample_files import read_samples, sample_files
+from training.labels.samples import read_samples, sample_files
 
 SETTINGS = {
     "network.blocks": "2", "network.channels": "8",
@@ -36,9 +36,8 @@ def test_from_labels_to_figures(tmp_path: Path, capsys: pytest.CaptureFixture[st
     teacher, run, samples, games = (tmp_path / name for name in ("teacher.bin.gz", "run", "samples", "games"))
     teacher.write_bytes(encode_model(new_student().to_model("teacher", has_optimistic=True)))
     label = with_settings("label", samples, "--count", 40, "--student", teacher, data__teacher=str(teacher))
-    assert cli.run([*label, "--disagreement", "0.5"]) == 0
-    assert "mean disagreement" in capsys.readouterr().err
-    assert 0 < sum(read_samples(path).length for path in sample_files(samples)) < 40
+    assert cli.run(label) == 0
+    assert sum(read_samples(path).length for path in sample_files(samples)) >= 40
 
     sources = {"data__play_share": "0", "data__samples_share": "1", "data__samples": f'["{samples}"]'}
     assert cli.run(with_settings("train", run, "--budget", "5s", **sources)) == 0
@@ -59,12 +58,9 @@ def test_from_labels_to_figures(tmp_path: Path, capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("command", "complaint"),
     [
-        ("label OUT --disagreement 0.5", "--disagreement needs a --student"),
-        ("label OUT --student {file} --screen {file}", "--screen needs a --disagreement"),
-        ("selfplay OUT --net {file} --disagreement 0.5", "--disagreement needs a --teacher"),
-        ("selfplay OUT --net {file} --leaves 0.5", "--leaves needs a --teacher"),
-        ("selfplay OUT --net fast --disagreement 0.5", "--disagreement needs a --teacher"),
-        ("selfplay OUT --net faster", "faster' does not exist"),
+        ("selfplay OUT --net {file} --leaves 0.5", "--teacher and --leaves need each other"),
+        ("selfplay OUT --net strong --teacher {file}", "--teacher and --leaves need each other"),
+        ("selfplay OUT --net stronger", "stronger' does not exist"),
         ("train", "Missing argument 'RUN'"),
         ("train OUT --without 1", "--without needs --from"),
         ("train OUT --budget soon", "soon is no duration"),

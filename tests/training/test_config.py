@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from training.config import DEPARTED, NetworkConfig, TrainingConfig, describe, override, read_config
-from training.errors import TrainingError
+from training.config import NetworkConfig, TrainingConfig, describe, override, read_config
+from training.messages import TrainingError
 
 ROOT = Path(__file__).parents[2]
 
@@ -50,7 +50,7 @@ def test_a_network_that_is_there_says_what_a_file_leaves_out(tmp_path: Path) -> 
 def test_a_description_has_choices_and_explanations() -> None:
     lines = describe(override(TrainingConfig(), (" run.batch = 64 ", "data.teacher= a b "))).splitlines()
     assert lines[:2] == [f"# {NetworkConfig.__doc__}", "[network]"]
-    assert 'activation = "relu"  # relu | silu; of all norms' in lines
+    assert 'device = "auto"  # auto | cpu | cuda; auto: cuda where there is one' in lines
     assert "batch = 64  # positions a step on 19x19; on smaller boards more" in lines
     assert any(line.startswith('teacher = "a b"  # a KataGo network') for line in lines)
     assert lines[lines.index("[data.play]") - 1].startswith("# Positions out of games")
@@ -77,18 +77,16 @@ def test_settings_are_read_as_toml_would() -> None:
         ("batch=3", "not a setting"),
         ("run.batch=many", "run.batch"),
         ("run.batch=0", "run.batch"),
-        ("network.activation=mish", "network.activation"),
+        ("network.kind=round", "network.kind"),
         ("network.channels=4.5", "network.channels"),
         ("run.threads=100000", "run.threads must be 0 to 256"),
         ("run.batch=1000000000", "run.batch must be 1 to 65536"),
         ("network.value_hidden=1000000000", "network.value_hidden must be 4 to 4096"),
         ("network.policy_channels=1000000000", "network.policy_channels must be 4 to 1024"),
-        ("network.bottleneck=1000000000", "network.bottleneck must be 0 to 1024"),
         ("run.measure_every=0", "run.measure_every must be above 0"),
         ("run.save_every=0", "run.save_every must be above 0"),
         ("data.repeats=0", "data.repeats must be 1 to 8"),
         ("data.play.temperature=0", "data.play.temperature must be above 0"),
-        ("data.play.every=0", "data.play.every must be at least 1"),
         ("data.selfplay.visits=1", "data.selfplay.visits must be at least 2"),
         ("data.selfplay.full_share=0", "data.selfplay.full_share must be"),
         ("data.selfplay.resign_below=0.5", "data.selfplay.resign_below must be at least 0 and below 0.5"),
@@ -122,7 +120,7 @@ def test_a_run_goes_on_with_the_file_of_an_earlier_version(tmp_path: Path, capsy
     path = tmp_path / "training.toml"
     path.write_text(
         "network.blocks = 20\nnetwork.channels = 1\nrun = {batch = 8, bach = 3, rate = 0.1}\nloss = 3\n"
-        '[optimizer]\nrate = 1\n[optimiser]\nkind = "adamw"\nclip = 2\nrevive = false\n[data]\neven_share = 0.1\n'
+        '[optimizer]\nrate = 1\n[optimiser]\nlearns = "errors"\nclip = 2\n'
         '[learn]\nprecision = "int8"\n'
     )
     config = read_config(path, NetworkConfig(blocks=3, channels=16))
@@ -137,25 +135,12 @@ def test_a_run_goes_on_with_the_file_of_an_earlier_version(tmp_path: Path, capsy
             "unknown parameter: run.rate (did you mean optimiser.rate?)",
             "loss must be a table, not 3",
             "unknown parameter: optimizer (did you mean optimiser?)",
-            "unknown parameter: optimiser.kind (gone: Muon learns the matrices of the blocks, AdamW the rest)",
-            "unknown parameter: optimiser.revive (gone: units that never fire stay)",
-            "unknown parameter: data.even_share (gone: write balanced_share)",
-            "learn.precision int8 is gone: auto instead",
+            "unknown parameter: optimiser.learns",
+            "learn.precision must be one of auto, int16, fp32, not int8",
         )
     ]
     assert read_config(path, NetworkConfig(blocks=3, channels=16)) == config
     assert capsys.readouterr().err == "", "a command that reads it again says nothing more"
-
-
-def test_what_departed_is_an_error_with_a_reason_on_the_command_line() -> None:
-    with pytest.raises(TrainingError, match=r"not a setting like run.batch=64 \(gone: units that never fire stay\)"):
-        override(TrainingConfig(), ("optimiser.revive=false",))
-
-
-def test_what_departed_is_not_there() -> None:
-    for name in DEPARTED:
-        with pytest.raises(TrainingError, match="gone: "):
-            override(TrainingConfig(), (f"{name}=1",))
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

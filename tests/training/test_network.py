@@ -21,11 +21,11 @@ from nets.katago.writer import encode_model
 from nets.open import open_network
 from tests.nets.random_networks import RandomNetwork
 from tests.training.networks import inputs, padded
-from training.errors import TrainingError
 from training.files import read_network
+from training.messages import TrainingError
 from training.network import OPTIMISTIC, PLAIN, REPLY, SOFT, Network, NetworkEvaluation, evaluate_with, load_network
 from training.positions.canvas import OFF_BOARD
-from training.run.yardstick import load_yardstick
+from training.yardstick import load_yardstick
 
 GOLDEN = Path(__file__).parents[1] / "nets" / "golden_rows"
 CONVOLUTIONS = ({"kind": "ordinary_block", "dilation": 2}, {"kind": "gpool_block"})
@@ -201,7 +201,8 @@ def test_a_lower_precision_stays_close() -> None:
         model, _ = random_network(kind)
         spatial, global_ = inputs(4, 9)
         exact = Network(model).evaluate(spatial, global_)
-        low = Network(model).lower(torch.bfloat16).evaluate(spatial, global_)
+        with torch.autocast("cpu", torch.bfloat16):
+            low = Network(model).evaluate(spatial, global_)
         assert (exact.policy.softmax(1) - low.policy.softmax(1)).abs().sum(1).mean() < 0.1
         assert (exact.value - low.value).abs().mean() < 0.02
         assert low.policy.dtype == low.value.dtype == low.ownership.dtype == torch.float32

@@ -17,24 +17,9 @@ from go_rules.random import below, uniform
 from go_rules.rules import SCORING_TERRITORY
 from nets.symmetry import SYMMETRIES
 from nobi_machine.jit import kernel
+from training.positions.canvas import MOVE, OUTCOME, REPLY, UNKNOWN
 from training.positions.encoding import cell_of, forget, known_turns, write_input
-from training.positions.game_conditions import draw_conditions
-from training.positions.random_moves import may_play, random_move, seed_random
-
-MOVE, REPLY, OUTCOME = 0, 1, 2
-"""Columns of a sample's labels: the record's next move and the move after it, as cells, UNKNOWN where there is none;
-and the outcome under such komi: 1 if the side to move won the game, -1 if it lost, 0 unknown."""
-LABELS = 3
-"""How many columns labels have."""
-UNKNOWN = -1
-
-
-def unlabelled(count: int) -> NDArray[np.int16]:
-    """Return the labels, int16 [count, LABELS], of positions of which no record says anything."""
-    labels = np.full((count, LABELS), UNKNOWN, np.int16)
-    labels[:, OUTCOME] = 0
-    return labels
-
+from training.positions.game_conditions import draw_conditions, may_play, random_move, seed_random
 
 MAX_DEVIATIONS = 3
 RECENT_MOVES = 30

@@ -16,8 +16,8 @@ import msgspec
 import torch
 
 from nobi_machine.files import PUBLIC, opened_regular, write_whole
-from training.errors import TrainingError
-from training.samples.sample_files import Origin
+from training.labels.samples import Origin
+from training.messages import TrainingError
 
 
 @dataclass
@@ -75,24 +75,15 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
         raise TrainingError(f"{path}: the checkpoint was not saved: {reason}; the one before it is kept") from None
 
 
-def has_checkpoint(path: Path) -> bool:
-    """Return whether there is a checkpoint at `path`, one of an earlier version included."""
-    return path.exists() or path.with_suffix("").is_dir()
-
-
 def is_within_leg(path: Path) -> bool:
-    """Return whether the checkpoint at `path` is of a leg that was interrupted. Raises TrainingError where it is
+    """Return whether there is a checkpoint at `path`, of a leg that was interrupted. Raises TrainingError where it is
     damaged."""
-    return has_checkpoint(path) and load_checkpoint(path, torch.device("cpu")).progress.leg_budget > 0
+    return path.exists() and load_checkpoint(path, torch.device("cpu")).progress.leg_budget > 0
 
 
 def load_checkpoint(path: Path, device: torch.device) -> Checkpoint:
     """Read a checkpoint. Raises TrainingError where it is damaged or missing."""
     if not path.exists():
-        if has_checkpoint(path):
-            raise TrainingError(
-                f"{path.with_suffix('')}: a checkpoint of an earlier version, which this one cannot resume"
-            )
         raise TrainingError(f"{path}: there is no checkpoint")
     try:
         with opened_regular(path) as file:

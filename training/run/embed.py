@@ -1,14 +1,14 @@
 """Make a run's network the one that ships with the engine: `make weights RUN=folder ROWS=kata-rows-1024.npz`.
 
-    nets/weights/nobi-strong.bin.gz      RUN/student.bin.gz, its matrices with as many bits as fp16 has, or bf16
-    nets/weights/nobi-strong-int16.npz   the results of its calibration for our own kernels
-    nets/weights/nobi-strong.json        where it comes from and how it measures in fp32 and int16
-    nets/weights/LICENSE-nobi-strong     KataGo's notice, if it began as one of KataGo's networks or a part of one
-    nets/weights/README.md               the model card: its table of figures is written anew
+    nets/weights/nobi-strong.bin.gz           RUN/student.bin.gz, its matrices rounded to bf16
+    nets/weights/nobi-strong-int16-quads.npz  the results of its calibration for our own kernels; also -groups, -pairs
+    nets/weights/nobi-strong.json             where it comes from and how it measures in fp32 and int16
+    nets/weights/LICENSE-nobi-strong          KataGo's notice, if it began as one of KataGo's networks or a part of one
+    nets/weights/README.md                    the model card: its table of figures is written anew
 
-A transformer has a calibration for each kind of processor (nobi-strong-int16-quads.npz, -groups, -pairs). That for AVX2
-alone is made by another process, whose kernels are compiled for such a processor. A kind that this machine cannot
-compute is left out: processors of that kind calibrate the network themselves.
+A transformer has a calibration for each kind of processor. That for AVX2 alone is made by another process, whose
+kernels are compiled for such a processor. A kind that this machine cannot compute is left out: processors of that kind
+calibrate the network themselves, as all do where it has no attention.
 
 People write the rest of the card, above all how strong the network is.
 """
@@ -38,12 +38,10 @@ from nets.native.transformers.products import PRODUCTS, PRODUCTS_HERE
 from nets.open import open_network
 from nobi_machine.launch import python_command
 from nobi_machine.shipped import FAMILIES
-from training.errors import TrainingError
-from training.files import read_network, write_whole
-from training.run.folder import CARD, STUDENT
-from training.run.measure import evaluate_function
-from training.run.rounding import BF16, FP16, rounded_network
-from training.run.yardstick import Yardstick, load_yardstick
+from training.files import CARD, STUDENT, write_whole
+from training.messages import TrainingError
+from training.run.rounding import rounded_network
+from training.yardstick import Yardstick, evaluate_function, load_yardstick
 
 BEGIN, END = "<!-- figures: written by `make weights` -->", "<!-- end of the figures -->"
 CALIBRATE = "--calibrate"
@@ -68,26 +66,27 @@ def embed(run: Path, rows: Path | None) -> str:
     source = run / STUDENT
     if not source.is_file():
         raise TrainingError(f"{run}: there is no {STUDENT}; `nobi train` writes one at the end of a leg")
-    content = rounded_network(source, BF16 if depends_on_products(read_network(source)) else FP16)
+    content = rounded_network(source)
     sha256 = hashlib.sha256(content).hexdigest()
     model = load_model(content, str(source))
     with TemporaryDirectory() as folder:
         path = Path(folder) / STUDENT
         path.write_bytes(content)
         plain = open_network(path, "fp32", "cpu")
-        calibrated = {} if unsupported_reason(model) else _calibrated(model, plain, path)
+        is_calibrated = depends_on_products(model) and not unsupported_reason(model)
+        calibrated = _calibrated(model, plain, path) if is_calibrated else {}
     facts = {**_provenance(run / CARD), "name": model.name, "sha256": sha256}
     if rows is not None:
         yardstick = load_yardstick(rows)
         versions: dict[str, Evaluator] = {"fp32": plain}
         if calibrated:
-            verdict = calibrated[PRODUCTS_HERE if depends_on_products(model) else ""]
-            versions["int16"] = NativeEvaluator(packed_by(verdict, model), model.name, lambda: plain)
+            packed = packed_by(calibrated[PRODUCTS_HERE], model)
+            versions["int16"] = NativeEvaluator(packed, model.name, lambda: plain)
         facts["yardstick"] = {name: _measured(yardstick, evaluator) for name, evaluator in versions.items()}
     readme = WEIGHTS / "README.md"
     card = _with_figures(readme.read_text(encoding="utf-8"), table(facts))
     write_whole(network_file(), content)
-    for products in ("", *PRODUCTS):
+    for products in PRODUCTS:
         if products in calibrated:
             write_whole(int16_file(products), calibrated[products].to_bytes(model))
         else:
@@ -98,15 +97,13 @@ def embed(run: Path, rows: Path | None) -> str:
         notice_file().unlink(missing_ok=True)
     write_whole(facts_file(), json.dumps(facts, indent=1).encode() + b"\n")
     write_whole(readme, card.encode())
-    left = [each for each in PRODUCTS if calibrated and "" not in calibrated and each not in calibrated]
+    left = [each for each in PRODUCTS if calibrated and each not in calibrated]
     return f"{model.name} is embedded" + (f"; not calibrated for {', '.join(left)}" if left else "")
 
 
 def _calibrated(model: Model, plain: Evaluator, path: Path) -> dict[str, Verdict]:
-    """Calibrate the prepared network in the file `path`, by the kinds of products that the verdicts are for; "" is any.
-    Raises TrainingError."""
-    if not depends_on_products(model):
-        return {"": calibrate(model, plain, may_have_bf16=False)}
+    """Calibrate the prepared network in the file `path`, by the kinds of products that the verdicts are for. Raises
+    TrainingError."""
     verdicts = {PRODUCTS_HERE: calibrate(model, plain, may_have_bf16=False)}
     if "pairs" not in verdicts:
         verdicts["pairs"] = calibrate(model, plain, may_have_bf16=False, may_have_int8=False)

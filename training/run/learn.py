@@ -13,42 +13,60 @@ What was interrupted goes on: a match with the same candidate, a leg where it st
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
-from dataclasses import replace
+import shutil
+import subprocess
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from nets.open import NetworkFile, open_network
-from training.config import TrainingConfig
-from training.errors import TrainingError
-from training.files import make_folder, write_whole
+from nobi_machine.interruption import interruptible
+from nobi_machine.launch import python_command
+from nobi_machine.text import printable, split_command
+from training.config import LearnConfig, TrainingConfig
+from training.files import CARD, CHECKPOINT, STUDENT, make_folder, write_whole
+from training.labels.samples import sample_files
+from training.messages import StatusLine, TrainingError
 from training.run.checkpoint import is_within_leg
-from training.run.folder import (
-    BEST,
-    BEST_CARD,
-    CANDIDATE,
-    CANDIDATE_CARD,
-    CARD,
-    CHECKPOINT,
-    GENERATIONS,
-    MATCHES,
-    SELFPLAY,
-    STUDENT,
-)
 from training.run.loop import TrainingTime, open_run
-from training.run.matches import check_anchor, play_anchor, play_match
 from training.run.trained_network import start_of
 from training.run.training_log import new_figure
-from training.samples.sample_files import sample_files
-from training.selfplay.play import selfplay
-from training.status_line import StatusLine
+from training.selfplay import selfplay
 
+BEST, BEST_CARD = "best.bin.gz", "best.json"
+CANDIDATE, CANDIDATE_CARD = "candidate.bin.gz", "candidate.json"
+SELFPLAY, MATCHES, GENERATIONS = "selfplay", "matches", "learn.json"
+OWN_ENGINE = "nobi"
+"""What stands for this installation's `nobi gtp` in the commands of `nobi match`."""
+LOOK_EVERY = 0.1
+"""Seconds between two looks at whether a running match is to be interrupted."""
+OWN_END = 2.0
+"""Seconds that an interrupted match has to end by itself: Ctrl-C in a terminal reaches it as well, and a second signal
+would disturb its end."""
 GAMES = 1_000_003
 """More files of self-play than any run has, so that the games of each generation get different random numbers."""
 
 ENTRY = {"kept", "match"}
 """What every generation in learn.json has."""
+
+
+@dataclass(frozen=True)
+class MatchResult:
+    """The result of a match on one board size, from the side of the first network."""
+
+    size: int
+    wins: int
+    draws: int
+    losses: int
+    low: float
+    high: float
+    """Ends of the 95 % interval of the score, 0 to 1."""
+    is_stronger: bool
+    """Decided by the sequential test, or by the score where there was no test or the games ran out first."""
 
 
 def learn(folder: Path, config: TrainingConfig, generations: int, budget: float, threads: int) -> int:
@@ -130,22 +148,19 @@ def _copy(folder: Path, sources: tuple[str, str], targets: tuple[str, str]) -> N
 
 
 def with_selfplay(config: TrainingConfig, folders: list[Path]) -> TrainingConfig:
-    """Give the self-play samples in `folders` their share of the steps; the other sources keep their proportions in the
-    rest."""
+    """Give the self-play samples in `folders` their share of the steps; records and games by policy keep their
+    proportions in the rest."""
     data, share = config.data, config.learn.samples_share
-    others = data.records_share + data.play_share + data.samples_share
+    others = data.records_share + data.play_share
     scale = (1.0 - share) / others if others else 0.0
-    return replace(
-        config,
-        data=replace(
-            data,
-            records_share=data.records_share * scale,
-            play_share=data.play_share * scale,
-            samples_share=data.samples_share * scale,
-            fresh_share=share,
-            fresh=tuple(str(folder) for folder in folders if folder.is_dir()),
-        ),
+    data = replace(
+        data,
+        records_share=data.records_share * scale,
+        play_share=data.play_share * scale,
+        samples_share=share,
+        samples=tuple(str(folder) for folder in folders if folder.is_dir()),
     )
+    return replace(config, data=data)
 
 
 def draw_generations(history: list[dict[str, Any]], folder: Path) -> None:
@@ -221,3 +236,75 @@ def _read_history(folder: Path) -> list[dict[str, Any]]:
     if not is_sound:
         raise TrainingError(f"{folder / GENERATIONS}: damaged; remove it to begin counting generations anew")
     return list(history)
+
+
+def play_match(candidate: Path, best: Path, size: int, config: LearnConfig, out: Path, threads: int) -> MatchResult:
+    """Play a match between two networks at equal visits. Raises TrainingError where it fails."""
+    engines = [f"{_engine(network, config)} --visits {config.match_visits}" for network in (candidate, best)]
+    names = ("candidate", "best")
+    return _match(engines, names, size, config.match_games, out, threads, ["--sprt", config.match_elo])
+
+
+def play_anchor(best: Path, size: int, config: LearnConfig, out: Path, threads: int) -> MatchResult:
+    """Play a match between a network and the engine `config.anchor` at equal time. Raises TrainingError where it
+    fails."""
+    engines = [_engine(best, config), config.anchor]
+    limits = ["--time", str(config.anchor_time)]
+    return _match(engines, ("best", "anchor"), size, config.anchor_games, out, threads, limits)
+
+
+def check_anchor(config: LearnConfig) -> None:
+    """Raise TrainingError where the program of the engine `config.anchor`, if one is named, cannot be found."""
+    if not config.anchor:
+        return
+    try:
+        words = split_command(config.anchor)
+    except ValueError as error:
+        raise TrainingError(f"learn.anchor: cannot read the engine's command: {error}") from None
+    if not words:
+        raise TrainingError("learn.anchor: the engine's command is empty")
+    if words[0] != OWN_ENGINE and shutil.which(words[0]) is None:
+        raise TrainingError(f"learn.anchor: there is no program {printable(words[0])} that can be started")
+
+
+def _engine(network: Path, config: LearnConfig) -> str:
+    return f'{OWN_ENGINE} --net "{network.resolve()}" --precision {config.precision} --workers 1 --set lag=0'
+
+
+def _match(
+    engines: list[str], names: tuple[str, str], size: int, games: int, out: Path, threads: int, options: list[str]
+) -> MatchResult:
+    command = python_command("gtp_engine.cli", "match", *engines, *options)
+    # A network that knows little does not know which stones are dead, so the board is counted as it stands.
+    command += ["--rules", "tromp-taylor", "--size", str(size), "--name-a", names[0], "--name-b", names[1]]
+    # Another match, because the settings were changed after an interruption, has another folder.
+    out = out.with_name(f"{out.name}-{hashlib.sha256(json.dumps(command).encode()).hexdigest()[:8]}")
+    command += ["--games", str(games), "--parallel", str(max(1, threads // 2)), "--out", str(out), "--json"]
+    printed, exit_code = _run(command)
+    try:
+        result = json.loads(printed)
+        test = (result.get("sprt") or {}).get("accepted")
+        low, high = (float(end) for end in result["score_interval"])
+        wins, draws, losses = (int(result[name]) for name in ("wins", "draws", "losses"))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise TrainingError(f"the match in {out} failed (exit code {exit_code})") from None
+    return MatchResult(size, wins, draws, losses, low, high, wins > losses if test is None else bool(test))
+
+
+def _run(command: list[str]) -> tuple[bytes, int]:
+    """Run a program; return what it printed and its exit code. Raises KeyboardInterrupt after SIGINT and SIGTERM, once
+    the program has ended as well."""
+    with interruptible() as interrupted:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE)
+        try:
+            while not interrupted.is_set():
+                with suppress(subprocess.TimeoutExpired):
+                    printed, _ = process.communicate(timeout=LOOK_EVERY)
+                    return printed, process.returncode
+            with suppress(subprocess.TimeoutExpired):
+                process.communicate(timeout=OWN_END)
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                process.communicate()
+    raise KeyboardInterrupt

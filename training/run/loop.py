@@ -1,4 +1,4 @@
-"""The training loop of a run: a folder (training/run/folder.py) that is trained in legs, each with a wall-clock budget.
+"""The training loop of a run: a folder (training/files.py) that is trained in legs, each with a wall-clock budget.
 
 A leg trains at the full learning rate, then the rate decays to zero. The decay is what makes a network good: the
 network at its end is the run's result, and the next leg goes on from it (Wen et al., "Understanding warmup-stable-decay
@@ -21,22 +21,18 @@ from nets.katago.model import Model
 from nets.katago.writer import encode_model
 from nobi_machine.interruption import interruptible
 from training.config import TrainingConfig, describe
-from training.errors import TrainingError
-from training.files import make_folder, write_whole
+from training.files import CHECKPOINT, CONFIG, START, START_CARD, STUDENT, card_beside, make_folder, write_whole
+from training.labels.batches import Batch, BatchLoader
+from training.labels.samples import Origin, read_origin
+from training.messages import StatusLine, TrainingError
 from training.network import evaluate_with
-from training.positions.batch import Batch
-from training.positions.batch_loader import BatchLoader
-from training.run.checkpoint import Checkpoint, Progress, has_checkpoint, load_checkpoint, save_checkpoint
-from training.run.folder import CHECKPOINT, CONFIG, START, START_CARD, STUDENT, card_beside
-from training.run.measure import Measure
+from training.run.checkpoint import Checkpoint, Progress, load_checkpoint, save_checkpoint
 from training.run.trained_network import describe_network, progress_of, start_of, write_trained_network
 from training.run.training_log import TrainingLog
-from training.run.yardstick import Yardstick, load_yardstick
-from training.samples.sample_files import Origin, read_origin
-from training.status_line import StatusLine
 from training.student.beginning import read_student, shape_name
-from training.student.distiller import Distiller
+from training.student.learner import Learner
 from training.student.optimiser import rate_share
+from training.yardstick import Measure, Yardstick, load_yardstick
 
 FETCH_EVERY = 20
 """Steps between two readings of the losses, at most; each reading waits for the device."""
@@ -139,7 +135,7 @@ class TrainingTime:
 
 
 class Run:
-    """A run: its folder, its progress, and the distiller that trains its student."""
+    """A run: its folder, its progress, and the learner that trains its student."""
 
     def __init__(
         self, folder: Path, config: TrainingConfig, unwritten: dict[str, bytes], begun: Model | None, learned: Progress
@@ -148,8 +144,8 @@ class Run:
         `learned` so much, or with random weights. `unwritten` are files, by their names, that the folder keeps as soon
         as there is anything that was made by them. Raises TrainingError."""
         self._folder, self._config, self._unwritten = folder, config, unwritten
-        self.distiller = Distiller(config, begun)
-        self._shape = shape_name(self.distiller.student.model)
+        self.learner = Learner(config, begun)
+        self._shape = shape_name(self.learner.student.model)
         self.progress = self._restore(learned)
         self._status = StatusLine()
         self._log = TrainingLog(folder, self._status)
@@ -185,7 +181,7 @@ class Run:
 
     def _warm_up(self) -> None:
         started = time.monotonic()
-        if self.distiller.warm_up():
+        if self.learner.labeller.warm_up():
             self._status.note(f"the teacher was compiled in {time.monotonic() - started:.0f} s")
 
     def _train(self, duration: TrainingTime, began: float, interrupted: threading.Event) -> None:
@@ -231,7 +227,7 @@ class Run:
         try:
             with pace.waiting(POSITIONS):
                 batch = self._next_batch()
-            self.distiller.step(batch, share)
+            self.learner.step(batch, share)
             self._note_losses(batch.source)
             self._repeat(share)
         except torch.cuda.OutOfMemoryError:
@@ -246,14 +242,14 @@ class Run:
     def _repeat(self, share: float) -> None:
         """Learn from batches again that were labelled before, as often as the configuration says."""
         for _ in range(self._config.data.repeats - 1):
-            count = self.distiller.step_again(share)
+            count = self.learner.step_again(share)
             if not count:
                 return
             self.progress.samples += count
             self._note_losses(AGAIN)
 
     def _note_losses(self, source: str) -> None:
-        self._pending.append((source, self.distiller.losses))
+        self._pending.append((source, self.learner.losses))
 
     def _next_batch(self) -> Batch:
         try:
@@ -265,11 +261,11 @@ class Run:
 
     def _open_batches(self) -> BatchLoader:
         progress = self.progress
-        return self.distiller.batches(progress.records_drawn, progress.step, self.distiller.student_policy)
+        return self.learner.labeller.batches(progress.records_drawn, progress.step)
 
     def _halve_batches(self) -> None:
         self._batches.close()
-        size = self.distiller.halve_batches()
+        size = self.learner.halve_batches()
         if size < SMALLEST_BATCH:
             raise TrainingError("the device's memory is full: a smaller network needs less of it")
         self._status.note(f"the device's memory is full: batches have {size} positions from now on")
@@ -292,24 +288,21 @@ class Run:
         self.write_network(measures, progress.legs + 1)
         self._report(measures)
         ended = replace(progress, leg_budget=0.0, leg_spent=0.0, legs=progress.legs + 1)
-        weights = self.distiller.average.network.state_dict()
+        weights = self.learner.average.network.state_dict()
         save_checkpoint(self._folder / CHECKPOINT, Checkpoint(weights, None, None, ended))
 
     def write_network(self, measures: tuple[Measure, Measure] | None = None, leg: int | None = None) -> None:
         """Write the average of the weights as they are now to the run's student.bin.gz, and keep it as that of `leg`.
         Raises TrainingError."""
         self._keep_files()
-        trained = describe_network(self.distiller.average.network, self._config, self.progress)
+        trained = describe_network(self.learner.average.network, self._config, self.progress)
         write_trained_network(self._folder, trained, measures, leg)
 
     def _origin(self) -> Origin:
         """Return the origin of the labels that the configuration names."""
-        teacher, data = self.distiller.teacher, self._config.data
-        origin = Origin()
-        if teacher is not None:
-            origin = Origin((teacher.name,), teacher.has_optimistic, teacher.pass_alive_under_suicide)
-        for folder in (*data.samples, *data.fresh):
-            origin = origin.joined_with(read_origin(Path(folder)))
+        origin = self.learner.labeller.origin
+        for source in self._config.data.samples:
+            origin = origin.joined_with(read_origin(Path(source)))
         return origin
 
     def _measure(self) -> tuple[Measure, Measure] | None:
@@ -317,7 +310,7 @@ class Run:
             return None
         # The smaller boards have many shapes, and trying out algorithms for each would take longer than they do.
         with torch.backends.cudnn.flags(enabled=True, benchmark=False, allow_tf32=True):
-            return self._yardstick.measure(evaluate_with(self.distiller.average.network))
+            return self._yardstick.measure(evaluate_with(self.learner.average.network))
 
     def _report(self, measures: tuple[Measure, Measure] | None) -> None:
         progress = self.progress
@@ -352,7 +345,7 @@ class Run:
     def _show(self, pace: Pace) -> float:
         """Show how training goes; return the positions learned from a second."""
         progress, means = self.progress, self._log.means()
-        speed, speeds = pace.speeds(self._batches.made, progress.samples, self.distiller.copying)
+        speed, speeds = pace.speeds(self._batches.made, progress.samples, self.learner.labeller.copying)
         parts = "  ".join(f"{part} {means[part]:.3f}" for part in SHOWN if part in means)
         self._status.show(
             f"step {progress.step:,}  {progress.samples:,} positions  {speeds}  {parts}  "
@@ -361,20 +354,17 @@ class Run:
         return speed
 
     def _announce(self) -> None:
-        student, progress = self.distiller.student, self.progress
+        student, progress = self.learner.student, self.progress
         self._status.note(
             f"{self._shape}: {student.parameter_count:,} parameters, "
-            f"{student.model.trunk.work.multiplications(361) / 1e9:.2f} GMAC on 19x19, on {self.distiller.device}; "
+            f"{student.model.trunk.work.multiplications(361) / 1e9:.2f} GMAC on 19x19, on {self.learner.device}; "
             f"step {progress.step:,}, {progress.leg_budget - progress.leg_spent:,.0f} s left of leg {progress.legs + 1}"
         )
 
     def _checkpoint(self) -> Checkpoint:
-        distiller = self.distiller
+        learner = self.learner
         return Checkpoint(
-            distiller.student.state_dict(),
-            distiller.average.state_dict(),
-            distiller.optimisers.state_dict(),
-            self.progress,
+            learner.student.state_dict(), learner.average.state_dict(), learner.optimisers.state_dict(), self.progress
         )
 
     def _keep_files(self) -> None:
@@ -395,15 +385,15 @@ class Run:
             self._status.note(str(error))
 
     def _restore(self, learned: Progress) -> Progress:
-        path, distiller = self._folder / CHECKPOINT, self.distiller
-        if not has_checkpoint(path):
+        path, learner = self._folder / CHECKPOINT, self.learner
+        if not path.exists():
             return learned
-        checkpoint = load_checkpoint(path, distiller.device)
+        checkpoint = load_checkpoint(path, learner.device)
         try:
-            distiller.student.load_state_dict(checkpoint.weights)
-            distiller.average.load_state_dict(checkpoint.average or {"weights": checkpoint.weights, "updates": 0})
+            learner.student.load_state_dict(checkpoint.weights)
+            learner.average.load_state_dict(checkpoint.average or {"weights": checkpoint.weights, "updates": 0})
             if checkpoint.optimiser is not None:
-                distiller.optimisers.load_state_dict(checkpoint.optimiser)
+                learner.optimisers.load_state_dict(checkpoint.optimiser)
         except (RuntimeError, ValueError, KeyError) as error:
             reason = str(error).splitlines()[:2][-1].strip()  # PyTorch's first line is a heading, if there are more
             raise TrainingError(

@@ -27,15 +27,14 @@ from numpy.typing import NDArray
 
 from nets.katago.writer import encode_model
 from nobi_machine import launch
-from training.commands.options import config_option, existing_network, read_settings, set_option
+from training.commands import config_option, existing_network, read_settings, set_option
 from training.config import TrainingConfig, describe
-from training.errors import TrainingError
-from training.files import named_errors, read_arrays, write_whole
+from training.files import START, START_CARD, card_beside, named_errors, read_arrays, write_whole
+from training.messages import TrainingError
 from training.positions.records import ARRAYS, load_records
-from training.run.folder import START, START_CARD, card_beside
-from training.run.rounding import BF16, rounded_content, rounded_network
-from training.run.yardstick import load_yardstick
+from training.run.rounding import rounded_content, rounded_network
 from training.student.beginning import read_student
+from training.yardstick import load_yardstick
 
 PACKAGES = ("click", "msgspec", "platformdirs", "sgfmill", "tomlkit")
 """What `nobi train` imports besides numpy, numba and PyTorch."""
@@ -94,7 +93,7 @@ def main(
 def packed_start(source: Path, without: str = "") -> dict[str, bytes]:
     """Return the files of a network that the student begins with, which has all blocks of `source` but those that
     `without` names. Raises TrainingError."""
-    files = {START: rounded_content(encode_model(read_student(source, without)), BF16)}
+    files = {START: rounded_content(encode_model(read_student(source, without)))}
     card = card_beside(source)
     if card.exists():
         with named_errors(card):
@@ -108,10 +107,10 @@ def pack(out: Path, config: TrainingConfig, start: dict[str, bytes], python: str
     if out.exists():
         raise TrainingError(f"{out}: exists already; a new folder is made")
     data = config.data
-    if data.samples_share or data.fresh_share:
-        raise TrainingError("sample files do not travel: set data.samples_share and data.fresh_share to 0")
+    if data.samples_share:
+        raise TrainingError("sample files do not travel: set data.samples_share to 0")
     _check_inputs(config)  # before the downloads, which take long
-    teacher = rounded_network(Path(data.teacher), BF16) if data.teacher else None
+    teacher = rounded_network(Path(data.teacher)) if data.teacher else None
     with named_errors(out):
         out.mkdir(parents=True)
     try:

@@ -14,14 +14,13 @@ import torch
 from nets.katago.model import Model
 from nets.katago.writer import encode_model
 from training.config import TrainingConfig, read_config
-from training.errors import TrainingError
-from training.files import write_whole
+from training.files import CARD, CHECKPOINT, CONFIG, LEG, START, STUDENT, card_beside, write_whole
+from training.labels.samples import Origin
+from training.messages import TrainingError
 from training.network import Network
-from training.run.checkpoint import Progress, has_checkpoint, load_checkpoint
-from training.run.folder import CARD, CHECKPOINT, CONFIG, LEG, START, STUDENT, card_beside
-from training.run.measure import Measure
-from training.samples.sample_files import Origin
+from training.run.checkpoint import Progress, load_checkpoint
 from training.student.beginning import random_model, read_student, shape_name
+from training.yardstick import Measure
 
 
 class Card(msgspec.Struct):
@@ -93,18 +92,14 @@ def start_of(folder: Path) -> Path | None:
     it is there. None: random weights."""
     if (folder / START).exists():
         return folder / START
-    is_new = not has_checkpoint(folder / CHECKPOINT) and (folder / STUDENT).exists()
+    is_new = not (folder / CHECKPOINT).exists() and (folder / STUDENT).exists()
     return folder / STUDENT if is_new else None
 
 
 def read_trained_network(folder: Path) -> TrainedNetwork:
     """Read the network of a run's last leg, ended or in progress. It needs neither teacher nor samples. Raises
     TrainingError."""
-    present = folder / CHECKPOINT
-    if not has_checkpoint(present):
-        raise TrainingError(f"{folder}: there is no checkpoint to export")
-    cpu = torch.device("cpu")
-    checkpoint = load_checkpoint(present, cpu)
+    checkpoint = load_checkpoint(folder / CHECKPOINT, torch.device("cpu"))
     config = read_config(folder / CONFIG)
     start = start_of(folder)
     network = Network(random_model(config.network, config.run.seed) if start is None else read_student(start))

@@ -9,9 +9,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from training.run.folder import LOG
-from training.run.measure import Measure
-from training.status_line import StatusLine
+from training.files import LOG
+from training.messages import StatusLine
+from training.yardstick import Measure
 
 LOSSES = ("policy", "value", "ownership", "score", "soft", "optimistic", "reply", "errors")
 FIGURES = ("policy_cross_entropy", "top1", "value_mse", "lead_mae", "ownership_mse")

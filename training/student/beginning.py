@@ -33,8 +33,8 @@ from nets.katago.model import (
 )
 from nets.katago.writer import VERSION
 from training.config import NetworkConfig
-from training.errors import TrainingError
 from training.files import read_network
+from training.messages import TrainingError
 
 EPSILON = 1e-6
 """Added to mean squares by the RMS norms."""
@@ -94,7 +94,7 @@ class _RandomModel:
 
     def __init__(self, config: NetworkConfig, seed: int) -> None:
         self._config, self._random = config, np.random.default_rng(seed)
-        self._activation = Activation[config.activation.upper()]
+        self._activation = Activation.RELU if config.kind == "residual" else Activation.SILU
 
     def model(self) -> Model:
         config = self._config
@@ -102,7 +102,7 @@ class _RandomModel:
         if config.kind == "residual":
             blocks: tuple[Block, ...] = tuple(self._ordinary(channels) for _ in range(config.blocks))
         elif config.kind == "transformer":
-            blocks = tuple(block for _ in range(config.blocks) for block in self._transformer(channels, "channels"))
+            blocks = tuple(block for _ in range(config.blocks) for block in self._transformer(channels))
         else:
             blocks = tuple(self._nested(channels) for _ in range(config.blocks))
         tip: Normed | RmsTip = self._norm(channels)
@@ -127,11 +127,11 @@ class _RandomModel:
         last = self._convolution(channels, channels, 3, 0.0)
         return OrdinaryBlock(self._norm(channels), first, self._norm(channels), last)
 
-    def _transformer(self, channels: int, setting: str) -> tuple[AttentionBlock, FeedForwardBlock]:
+    def _transformer(self, channels: int) -> tuple[AttentionBlock, FeedForwardBlock]:
         heads = self._config.attention_heads
         if channels % (2 * heads):
-            raise TrainingError(f"network.{setting} must be a multiple of twice network.attention_heads")
-        hidden = self._config.feed_forward or channels * 8 // 3
+            raise TrainingError(f"network.channels: {channels} in a block are no multiple of twice attention_heads")
+        hidden = channels * 8 // 3
         ones, half = np.ones(channels, np.float32), math.sqrt(0.5)
         query, key, value = (self._matrix(channels, channels, half) for _ in range(3))
         first, gate = (self._matrix(channels, hidden, half) for _ in range(2))
@@ -141,12 +141,11 @@ class _RandomModel:
         return attention, FeedForwardBlock(ones, EPSILON, first, gate, second)
 
     def _nested(self, channels: int) -> BottleneckBlock:
-        inner = self._config.bottleneck or channels // 2
-        setting = "bottleneck" if self._config.bottleneck else "channels / 2"
+        inner = channels // 2
         return BottleneckBlock(
             before=self._norm(channels),
             narrow=self._convolution(channels, inner, 1),
-            blocks=tuple(block for _ in range(NESTED) for block in self._transformer(inner, setting)),
+            blocks=tuple(block for _ in range(NESTED) for block in self._transformer(inner)),
             after=self._norm(inner),
             widen=self._convolution(inner, channels, 1, 0.0),
         )

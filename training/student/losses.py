@@ -20,6 +20,7 @@ from nets.evaluator import (
     WIN,
 )
 from training.config import LossWeights
+from training.labels.targets import Targets
 from training.network import OPTIMISTIC, PLAIN, REPLY, SOFT, SOFT_TEMPERATURE, Outputs
 
 SOFT_FLOOR = 1e-7
@@ -32,38 +33,6 @@ HUBER = 0.5
 """Errors above half a unit (10 points) count linearly."""
 VALUE_SQUARES, SCORE_SQUARES = 0.4, 0.25
 """Differences of squared errors above these count linearly: of win minus loss, and of the score in units."""
-
-
-class Targets(NamedTuple):
-    """What N positions should evaluate to, from the view of the side to move. A weight of 0 marks what is not known."""
-
-    policy: Tensor
-    """[N, S*S + 1] probabilities, 0 outside the board"""
-    policy_weight: Tensor
-    """[N], as all weights"""
-    optimistic: Tensor
-    """[N, S*S + 1] the teacher's optimistic policy, as `policy`"""
-    optimistic_weight: Tensor
-    reply: Tensor
-    """int64 [N] the cell of the opponent's next move, -1 unknown"""
-    value: Tensor
-    """[N, 3] probabilities of win, loss, no result"""
-    value_weight: Tensor
-    score: Tensor
-    """[N, 6] the columns of `Evaluation.score`"""
-    score_weight: Tensor
-    errors_weight: Tensor
-    ownership: Tensor
-    """[N, S*S] in [-1, 1]"""
-    ownership_weight: Tensor
-
-    def to(self, device: torch.device) -> Targets:
-        """Copy the targets to a device, without waiting for it."""
-        return Targets._make(part.to(device, non_blocking=True) for part in self)
-
-    def joined_with(self, other: Targets) -> Targets:
-        """Return these targets and, after them, those of other positions."""
-        return Targets._make(torch.cat(pair) for pair in zip(self, other, strict=True))
 
 
 class Loss(NamedTuple):

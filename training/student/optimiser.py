@@ -5,14 +5,11 @@ from __future__ import annotations
 
 import copy
 from collections import defaultdict
-from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from nets.evaluator import SHORTTERM_SCORE_ERROR, SHORTTERM_WINLOSS_ERROR
-from nets.features import GLOBAL_ADVANTAGE, GLOBAL_HAS_ADVANTAGE
 from training.config import OptimiserConfig
 from training.devices import is_faster_in_bf16
 from training.network import Network
@@ -29,10 +26,6 @@ BLOCKS = "blocks."
 """Start of the names of all weights in blocks."""
 POOLED = "to_bias.weight"
 """End of the names of the matrices that turn pooled values into biases."""
-GLOBAL_MATRIX = "stem_global.weight"
-"""Name of the matrix [C, 19] of the global features."""
-SCORE_LAYER = ("value.score.weight", "value.score_bias")
-"""Names of the matrix and the bias of the last layer of the scores, a row for each column of `Evaluation.score`."""
 OTHERS_RATE = 0.3
 """Share of the learning rate for what AdamW moves, where a student begins with a network that must not forget its
 heads."""
@@ -110,48 +103,13 @@ def is_large(name: str, parameter: Tensor) -> bool:
     return parameter.ndim == 4 and parameter.shape[-1] > 1
 
 
-def _only_doublings(network: nn.Module) -> nn.Parameter:
-    """Let nothing learn but what the stem makes of playout doublings, and return the matrix that this is a part of.
-
-    These features are 0 in games between equals, so a network evaluates their positions as it did before. Without a
-    gradient, and without weight decay, AdamW leaves the rest of the matrix as it is.
-    """
-    network.requires_grad_(False)
-    weight = network.get_parameter(GLOBAL_MATRIX).requires_grad_(True)
-    learned = torch.zeros_like(weight)
-    learned[:, [GLOBAL_HAS_ADVANTAGE, GLOBAL_ADVANTAGE]] = 1.0
-    weight.register_hook(lambda gradient: gradient * learned)
-    return weight
-
-
-def _only_errors(network: nn.Module) -> list[nn.Parameter]:
-    """Let nothing learn but how wrong the network says that it is, and return the layer that this is a part of."""
-    network.requires_grad_(False)
-    layer = [network.get_parameter(name).requires_grad_(True) for name in SCORE_LAYER]
-    for parameter in layer:
-        learned = torch.zeros_like(parameter)
-        learned[[SHORTTERM_WINLOSS_ERROR, SHORTTERM_SCORE_ERROR]] = 1.0
-        parameter.register_hook(partial(torch.mul, learned))
-    return layer
-
-
 class Optimisers:
     """The optimisers of a run, used as one."""
 
     def __init__(self, network: nn.Module, config: OptimiserConfig, others_rate: float = 1.0) -> None:
         """Share out the parameters of `network`: its large matrices to Muon, and all others to AdamW, at the share
-        `others_rate` of the learning rate or less.
-
-        Parameters that are not to learn (`config.learns`) need no gradients from now on.
-        """
+        `others_rate` of the learning rate or less."""
         self._config = config
-        if config.learns != "all":
-            alone = [_only_doublings(network)] if config.learns == "doublings" else _only_errors(network)
-            self.parts: list[torch.optim.Optimizer] = [
-                torch.optim.AdamW(alone, config.rate, ADAM_BETAS, weight_decay=0.0)
-            ]
-            self._parameters = alone
-            return
         large, matrices, pooled, vectors = [], [], [], []
         for name, parameter in network.named_parameters():
             if name.endswith(POOLED):
@@ -171,8 +129,8 @@ class Optimisers:
         groups = [group for group in groups if group["params"]]
         on_cuda = next(network.parameters()).is_cuda
         adamw = torch.optim.AdamW(groups, rate, ADAM_BETAS, fused=on_cuda)
-        self.parts = [Muon(large, rate, config.momentum, decay), adamw]
-        self._parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
+        self.parts: list[torch.optim.Optimizer] = [Muon(large, rate, config.momentum, decay), adamw]
+        self._parameters = list(network.parameters())
 
     def step(self, rate_share: float) -> Tensor:
         """Clip the gradients, update at this share of the learning rate, and clear the gradients. Return the norm that

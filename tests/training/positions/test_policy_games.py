@@ -10,8 +10,7 @@ from nets.features import GLOBAL_CLEANUP_1, GLOBAL_CLEANUP_2
 from training.config import PlayConfig
 from training.positions.canvas import CANVASES, batch_size_on, sizes_on
 from training.positions.game_conditions import new_game_conditions
-from training.positions.policy_game_kernels import new_games, play_moves, start_games
-from training.positions.policy_games import GROUPS, PolicyGames
+from training.positions.policy_games import GROUPS, PolicyGames, new_games, play_moves, start_games
 from training.positions.workers import WorkerPool
 
 CONDITIONS = new_game_conditions({"tromp-taylor": 0.5, "japanese": 0.5}, own_komi=0.5, deviation=10.0)
@@ -183,7 +182,7 @@ def test_games_leave_their_line_and_come_back() -> None:
     """An excursion has one to six moves, of which the first is not the game's own; what comes back is the position
     after that one, so no position is shown twice."""
     count, canvas = 40, 9
-    games = new_games(count, (7, 8, 9), 7, (0.8, 0.0), 0.02, 2.0, excursions=(0.3, 1.0))
+    games = new_games(count, (7, 8, 9), 7, PlayConfig(excursions=0.3, handicap=0.0))
     start_games(games, CONDITIONS, 0, count, 20.0)
     generator = np.random.default_rng(7)
     began, on_the_line, lengths, ended_away = 0, 0, [], 0

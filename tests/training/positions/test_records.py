@@ -15,11 +15,10 @@ from nets.features import CAUGHT, CAUGHT_BEFORE, IN_TREE, LAST_MOVES, encode, ne
 from nets.symmetry import symmetry_permutations
 from tests.training.games import SIZE, random_games, write_records
 from training.config import RecordsConfig
-from training.errors import TrainingError
-from training.positions.batch import Positions, new_positions
+from training.messages import TrainingError
+from training.positions.canvas import MOVE, OUTCOME, REPLY, Positions, new_positions
 from training.positions.game_conditions import GameConditions, new_game_conditions
 from training.positions.records import RecordPositions, load_records
-from training.positions.replay import MOVE, OUTCOME, REPLY
 from training.positions.workers import WorkerPool
 
 CONDITIONS = new_game_conditions({"chinese": 1.0}, own_komi=1.0, deviation=0.0)

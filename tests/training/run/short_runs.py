@@ -59,12 +59,12 @@ def train_steps(
     """Train so many steps and save, as an interruption does."""
     run = open_run(folder, settings)
     goal = run.progress.step + steps
-    original = run.distiller.step
+    original = run.learner.step
 
     def counted(batch: object, share: float) -> None:
         if run.progress.step + 1 >= goal:
             signal.raise_signal(signal.SIGTERM)
         original(batch, share)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(run.distiller, "step", counted)
+    monkeypatch.setattr(run.learner, "step", counted)
     return run.train(TrainingTime(budget=1e5))

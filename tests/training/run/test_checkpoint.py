@@ -11,18 +11,17 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
-from training.errors import TrainingError
+from training.files import CHECKPOINT
+from training.labels.samples import Origin
+from training.messages import TrainingError
 from training.run.checkpoint import (
     Checkpoint,
     Progress,
-    has_checkpoint,
     is_within_leg,
     load_checkpoint,
     save_checkpoint,
 )
-from training.run.folder import CHECKPOINT
 from training.run.pack import LEG
-from training.samples.sample_files import Origin
 
 CPU = torch.device("cpu")
 
@@ -85,13 +84,6 @@ def test_a_killed_save_leaves_the_one_before(tmp_path: Path, monkeypatch: pytest
     assert load_checkpoint(path, CPU).progress.step == 2
 
 
-def test_a_checkpoint_of_an_earlier_version_is_named_so(tmp_path: Path) -> None:
-    (tmp_path / "checkpoint").mkdir()
-    assert has_checkpoint(tmp_path / CHECKPOINT)
-    with pytest.raises(TrainingError, match=r"checkpoint: a checkpoint of an earlier version, .* cannot resume$"):
-        load_checkpoint(tmp_path / CHECKPOINT, CPU)
-
-
 def test_damage_is_told_in_a_line(tmp_path: Path) -> None:
     path = tmp_path / CHECKPOINT
     save_checkpoint(path, made_up(1))
@@ -113,6 +105,6 @@ def test_damage_is_told_in_a_line(tmp_path: Path) -> None:
 
 
 def test_there_is_none(tmp_path: Path) -> None:
-    assert not has_checkpoint(tmp_path / CHECKPOINT)
+    assert not is_within_leg(tmp_path / CHECKPOINT)
     with pytest.raises(TrainingError, match="no checkpoint"):
         load_checkpoint(tmp_path / CHECKPOINT, CPU)

@@ -18,21 +18,19 @@ from nets.katago.writer import encode_model
 from nets.open import open_network
 from tests.training.networks import NESTED, SHAPE, new_student
 from tests.training.run.short_runs import config, set_clock, train_steps
-from training.errors import TrainingError
+from training.files import CHECKPOINT, STUDENT
+from training.labels.batches import Batch, BatchLoader
+from training.labels.labelling import label
+from training.labels.samples import read_samples, sample_files
+from training.messages import StatusLine, TrainingError
 from training.network import Network
-from training.positions.batch import Batch
-from training.positions.batch_loader import BatchLoader
 from training.run import loop as module
 from training.run.checkpoint import Checkpoint, load_checkpoint
-from training.run.folder import CHECKPOINT, STUDENT
 from training.run.loop import TrainingTime, open_run
 from training.run.trained_network import read_trained_network
-from training.samples.sample_files import read_samples, sample_files
-from training.status_line import StatusLine
-from training.student import distiller
+from training.student import learner
 from training.student.beginning import read_student
-from training.student.distiller import Distiller, LabelMemory
-from training.teacher.labelling import label
+from training.student.learner import LabelMemory, Learner
 
 CPU = torch.device("cpu")
 
@@ -79,11 +77,11 @@ def test_a_leg_begins_with_the_network_of_the_last_one_and_nothing_else(
     checkpoint = load_checkpoint(folder / CHECKPOINT, CPU)
     assert checkpoint.optimiser is None
     assert checkpoint.average is None
-    distiller = open_run(folder, settings).distiller
+    learner = open_run(folder, settings).learner
     network = Network(read_student(folder / STUDENT))
-    for student in (distiller.student, distiller.average.network):
+    for student in (learner.student, learner.average.network):
         torch.testing.assert_close(student.stem.weight, network.stem.weight, rtol=0, atol=0)
-    assert not any(part.state for part in distiller.optimisers.parts)
+    assert not any(part.state for part in learner.optimisers.parts)
     train_steps(folder, settings, 2, monkeypatch)  # but a leg that is interrupted goes on as it was
     interrupted = load_checkpoint(folder / CHECKPOINT, CPU)
     assert interrupted.optimiser is not None
@@ -110,7 +108,7 @@ def test_a_network_without_its_state_is_begun_with(
 def test_batches_that_a_teacher_labelled_are_learned_from_again(
     tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(distiller, "LabelMemory", partial(LabelMemory, kept=2))
+    monkeypatch.setattr(learner, "LabelMemory", partial(LabelMemory, kept=2))
     teacher = tmp_path / "teacher.bin.gz"
     teacher.write_bytes(encode_model(new_student().to_model("teacher", has_optimistic=True)))
     settings = config(records, teacher=str(teacher), repeats=3, balanced_share=0.0)
@@ -144,13 +142,13 @@ def test_a_leg_without_a_step_is_told_and_writes_no_network(
 def test_the_rate_warms_up_in_every_leg(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     set_clock(monkeypatch)
     shares = []
-    original = Distiller.step
+    original = Learner.step
 
-    def step(self: Distiller, batch: Batch, share: float) -> dict[str, torch.Tensor]:
+    def step(self: Learner, batch: Batch, share: float) -> dict[str, torch.Tensor]:
         shares.append(share)
         return original(self, batch, share)
 
-    monkeypatch.setattr(Distiller, "step", step)
+    monkeypatch.setattr(Learner, "step", step)
     lengths = []
     for _ in range(2):
         open_run(tmp_path / "run", config(records)).train(TrainingTime(budget=1.0))
@@ -163,7 +161,7 @@ def test_a_run_says_who_taught_it(tmp_path: Path, records: Path, monkeypatch: py
     taught = new_student().to_model("the-teacher", has_optimistic=True, pass_alive_under_suicide=True)
     teacher.write_bytes(encode_model(taught))
     label(samples, config(records, teacher=str(teacher)), count=20)
-    from_files = config(records, records_share=0.0, fresh_share=1.0, fresh=(str(samples),))
+    from_files = config(records, records_share=0.0, samples_share=1.0, samples=(str(samples),))
     train_steps(run, from_files, 2, monkeypatch)
     for file in (teacher, *sample_files(samples)):  # what is exported depends on neither
         file.unlink()
@@ -178,13 +176,13 @@ def test_a_damaged_sample_file_loses_nothing(tmp_path: Path, records: Path, monk
     teacher.write_bytes(encode_model(new_student().to_model("teacher", has_optimistic=True)))
     label(samples, config(records, teacher=str(teacher)), count=20)
     opened = open_run(run, config(records, records_share=0.0, samples_share=1.0, samples=(str(samples),)))
-    original = opened.distiller.step
+    original = opened.learner.step
 
     def step(batch: Batch, share: float) -> None:
         (samples / "19-000001.samples").write_bytes(b"damaged")
         original(batch, share)
 
-    monkeypatch.setattr(opened.distiller, "step", step)
+    monkeypatch.setattr(opened.learner, "step", step)
     with pytest.raises(TrainingError, match=r"19-000001\.samples: not a sample file"):
         opened.train(TrainingTime(budget=1e5))
     assert load_checkpoint(run / CHECKPOINT, CPU).progress.step > 0
@@ -197,8 +195,8 @@ def test_a_loss_that_is_no_number_never_replaces_a_checkpoint(
     train_steps(folder, settings, 2, monkeypatch)
     settings = replace(settings, run=replace(settings.run, save_every=1e-9))
     opened = open_run(folder, settings)
-    opened.distiller.losses = {"total": torch.tensor(float("nan"))}
-    monkeypatch.setattr(opened.distiller, "step", lambda batch, share: None)
+    opened.learner.losses = {"total": torch.tensor(float("nan"))}
+    monkeypatch.setattr(opened.learner, "step", lambda batch, share: None)
     with pytest.raises(TrainingError, match="no longer a number"):
         opened.train(TrainingTime(budget=1e5))
     assert load_checkpoint(folder / CHECKPOINT, CPU).progress.step == 2
@@ -246,7 +244,7 @@ def test_batches_that_do_not_fit_are_halved(
     settings = config(records)
     settings = replace(settings, run=replace(settings.run, batch=64))
     opened = open_run(tmp_path / "run", settings)
-    original = opened.distiller.step
+    original = opened.learner.step
     sizes = []
 
     def step(batch: Batch, share: float) -> dict[str, torch.Tensor]:
@@ -257,7 +255,7 @@ def test_batches_that_do_not_fit_are_halved(
             signal.raise_signal(signal.SIGTERM)
         return original(batch, share)
 
-    monkeypatch.setattr(opened.distiller, "step", step)
+    monkeypatch.setattr(opened.learner, "step", step)
     progress = opened.train(TrainingTime(budget=1e5))
     assert sizes == [64, 32, 16, 16, 16]
     assert (progress.step, progress.samples, progress.records_drawn) == (3, 48, 48)
@@ -269,7 +267,7 @@ def test_a_status_before_the_first_loss_is_shown(
 ) -> None:
     settings = config(records)
     opened = open_run(tmp_path / "run", replace(settings, run=replace(settings.run, batch=64)))
-    original, tried = opened.distiller.step, []
+    original, tried = opened.learner.step, []
 
     def step(batch: Batch, share: float) -> None:
         tried.append(len(batch.global_))
@@ -279,7 +277,7 @@ def test_a_status_before_the_first_loss_is_shown(
         original(batch, share)
 
     monkeypatch.setattr(StatusLine, "is_due", property(lambda status: True))
-    monkeypatch.setattr(opened.distiller, "step", step)
+    monkeypatch.setattr(opened.learner, "step", step)
     assert opened.train(TrainingTime(budget=1e5)).step == 1
     lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("step ")]
     assert "policy" not in lines[0]
@@ -292,7 +290,7 @@ def test_memory_for_no_batch_at_all_is_told(tmp_path: Path, records: Path, monke
     def step(batch: Batch, share: float) -> NoReturn:
         raise torch.cuda.OutOfMemoryError("CUDA out of memory")
 
-    monkeypatch.setattr(opened.distiller, "step", step)
+    monkeypatch.setattr(opened.learner, "step", step)
     with pytest.raises(TrainingError, match="memory is full"):
         opened.train(TrainingTime(budget=1e5))
 
@@ -314,9 +312,7 @@ def test_a_teacher_labels_records_games_and_sample_files(
     assert train_steps(tmp_path / "second", from_files, 3, monkeypatch).records_drawn == 0
 
     def planes(steps: range) -> list[torch.Tensor]:
-        batches = BatchLoader(
-            from_files, pass_alive_under_suicide=False, has_teacher=False, pinned=False, policy_for=no_games
-        )
+        batches = BatchLoader(from_files, pass_alive_under_suicide=False, has_teacher=False, pinned=False)
         drawn = [batches.next(step).spatial for step in steps]
         batches.close()
         return drawn
@@ -324,10 +320,6 @@ def test_a_teacher_labels_records_games_and_sample_files(
     # A run that goes on sees what it would have seen, not what it began with.
     for one, other in zip(planes(range(6))[4:], planes(range(4, 6)), strict=True):
         assert torch.equal(one, other)
-
-
-def no_games(batch: Batch) -> NoReturn:
-    raise AssertionError("there are no games")
 
 
 def test_positions_with_balanced_komi_count(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:

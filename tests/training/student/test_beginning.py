@@ -13,7 +13,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
 from gtp_engine import cli
-from nets.embedded import FAST, network_file
+from nets.embedded import network_file
 from nets.evaluator import EvaluationRequest
 from nets.katago.model import AttentionBlock, BottleneckBlock, RmsTip
 from nets.katago.writer import encode_model
@@ -22,13 +22,12 @@ from tests.nets.random_networks import RandomNetwork
 from tests.training.games import random_games, write_records
 from tests.training.networks import NESTED, SHAPES, TRANSFORMER, inputs, new_student, untrained
 from training.config import TrainingConfig
-from training.errors import TrainingError
-from training.files import read_network
+from training.files import CHECKPOINT, START, read_network
+from training.labels.samples import Origin
+from training.messages import TrainingError
 from training.network import Network, evaluate_with
 from training.run.checkpoint import Progress, load_checkpoint
-from training.run.folder import CHECKPOINT, START
 from training.run.trained_network import describe_network, progress_of, read_trained_network
-from training.samples.sample_files import Origin
 from training.student.beginning import random_model, read_student, shape_name
 
 CPU = torch.device("cpu")
@@ -128,14 +127,13 @@ def test_shapes_are_those_of_katagos_networks() -> None:
     attention, feed_forward = plain.trunk.blocks[:2]
     assert isinstance(attention, AttentionBlock)
     assert feed_forward.first.shape == (96, 256)  # type: ignore[union-attr]
-    with pytest.raises(TrainingError, match=r"network\.channels must be a multiple of twice network\.attention_heads"):
-        random_model(replace(TRANSFORMER, attention_heads=3), 1)
-    with pytest.raises(TrainingError, match=r"network\.bottleneck must be a multiple"):
-        random_model(replace(NESTED, bottleneck=10, attention_heads=4), 1)
+    for shape, heads, channels in ((TRANSFORMER, 3, 16), (NESTED, 8, 8)):
+        with pytest.raises(TrainingError, match=rf"network\.channels: {channels} in a block are no multiple of twice"):
+            random_model(replace(shape, attention_heads=heads), 1)
 
 
 def test_an_embedded_network_goes_through_unchanged() -> None:
-    model = read_student(network_file(FAST))
+    model = read_student(network_file())
     again = Network(model).to_model(model.name, True, model.pass_alive_under_suicide)
     assert encode_model(again) == encode_model(model)
 
@@ -158,10 +156,9 @@ def test_what_a_network_had_learned(tmp_path: Path) -> None:
     card.unlink()
     plain = new_student().to_model("plain", has_optimistic=False)
     assert progress_of(plain, file).origin == Origin(("plain",))
-    embedded = progress_of(read_student(network_file(FAST)), network_file(FAST))
+    embedded = progress_of(read_student(network_file()), network_file())
     assert embedded.origin.teachers
-    assert embedded.samples > 5_000_000
-    assert embedded.records_drawn == embedded.samples  # others than it has seen come next
+    assert embedded.records_drawn == embedded.samples > 0  # others than it has seen come next
 
 
 def test_nobi_train_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -185,16 +182,16 @@ def test_nobi_train_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert 70 < facts["steps"] < 100
     capsys.readouterr()
     file.unlink()  # the run has its own
-    for again in ([*command, "--from", "fast"], command):
+    for again in ([*command, "--from", "strong"], command):
         step = load_checkpoint(run / CHECKPOINT, CPU).progress.step
         assert cli.run(again) == 0
         assert load_checkpoint(run / CHECKPOINT, CPU).progress.step > step
     assert "has begun already; it goes on" in capsys.readouterr().err
-    other = ["train", str(tmp_path / "other"), *command[2:], "--from", "fast"]
+    other = ["train", str(tmp_path / "other"), *command[2:], "--from", "strong"]
     for words, complaint in (
         ([*command, "-s", "network.channels=24"], "network.channels=24: the student has the shape of the network that"),
         ([*other, "-s", "network.channels=24"], "network.channels=24: the student has the shape of the network that"),
-        ([*other, "--without", "6"], f"--without 6: {network_file(FAST)} has no block 6"),
+        ([*other, "--without", "7"], f"--without 7: {network_file()} has no block 7"),
     ):
         assert cli.run(words) == 1
         message = capsys.readouterr().err

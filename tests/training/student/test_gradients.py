@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `tr
 
 from torch import nn
 
-from training.student.distiller import FEWEST, Gradients, Judged
+from training.student.learner import FEWEST, Gradients, Judged
 from training.student.losses import Loss
 
 

@@ -11,8 +11,8 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
 from nets.symmetry import symmetry_permutations
-from training.student.distiller import LabelMemory
-from training.student.losses import Targets
+from training.labels.targets import Targets, turned
+from training.student.learner import LabelMemory
 
 SIDE, COUNT = 5, 3
 CELLS = SIDE * SIDE
@@ -69,6 +69,18 @@ def test_labels_are_turned_as_the_planes_are() -> None:
         seen.add(symmetry)
     assert seen == set(range(1, 8))
     assert memory.draw() is None
+
+
+def test_each_position_is_turned_by_its_own_symmetry() -> None:
+    spatial, _, targets = marked(0.5)
+    symmetries = [1, 0, 6]
+    planes, found = turned(spatial.to(torch.uint8), targets, torch.tensor(symmetries))
+    assert planes.dtype == torch.uint8
+    for position, (cell, symmetry) in enumerate(zip((0, 7, 23), symmetries, strict=True)):
+        there = int(symmetry_permutations(SIDE, SIDE)[symmetry][cell])
+        assert planes[position, 1].flatten().nonzero().tolist() == [[there]]
+        assert found.policy[position, :CELLS].argmax() == found.ownership[position].argmax() == there
+    assert found.reply.tolist() == [int(symmetry_permutations(SIDE, SIDE)[1][0]), -1, CELLS]
 
 
 def test_batches_are_drawn_as_often_as_they_are_due_and_not_at_once() -> None:

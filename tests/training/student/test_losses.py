@@ -10,12 +10,12 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `tr
 
 from nets.evaluator import SHORTTERM_SCORE_ERROR, SHORTTERM_WINLOSS_ERROR, VAR_TIME_LEFT
 from training.config import LossWeights
+from training.labels.batches import targets_from_samples
+from training.labels.samples import HAS_POLICY, HAS_SCORE, HAS_VALUE, pack_samples
+from training.labels.targets import Targets, targets_from_records
 from training.network import POLICIES, Outputs
 from training.positions.canvas import OFF_BOARD
-from training.samples.samples import HAS_POLICY, HAS_SCORE, HAS_VALUE, pack_samples
-from training.samples.shuffle_buffer import targets_from_samples
-from training.student.losses import Targets, loss_of, softened
-from training.teacher.labels import targets_from_records
+from training.student.losses import loss_of, softened
 
 CANVAS, SIZE, COUNT = 9, 7, 4
 OTHERS = ("policy", "optimistic", "soft", "reply", "value", "ownership", "score")

@@ -9,19 +9,10 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
-from nets.features import GLOBAL_ADVANTAGE, GLOBAL_HAS_ADVANTAGE
 from tests.training.networks import NESTED, untrained
 from training.config import NetworkConfig, OptimiserConfig
 from training.network import Network
-from training.student.optimiser import (
-    OTHERS_RATE,
-    POOLED_RATE,
-    Average,
-    Optimisers,
-    is_large,
-    orthogonal,
-    rate_share,
-)
+from training.student.optimiser import OTHERS_RATE, POOLED_RATE, Average, Optimisers, is_large, orthogonal, rate_share
 
 SHAPE = NetworkConfig(blocks=2, channels=8, policy_channels=4, value_channels=4, value_hidden=8)
 
@@ -44,47 +35,6 @@ def test_orthogonal_has_singular_values_near_one(shape: tuple[int, ...]) -> None
     values = torch.linalg.svdvals(orthogonal(torch.randn(shape)))
     assert values.min() > 0.3
     assert values.max() < 1.3
-
-
-def test_doublings_can_be_learned_alone() -> None:
-    torch.manual_seed(1)
-    student = untrained(SHAPE)
-    spatial, told = torch.rand(4, 22, 9, 9), torch.rand(4, 19)
-    spatial[:, 0] = 1
-    equal = told.clone()
-    equal[:, [GLOBAL_HAS_ADVANTAGE, GLOBAL_ADVANTAGE]] = 0.0
-    before = [output.detach() for output in (*student(spatial, equal), *student(spatial, told))]
-    weights = deepcopy(student.state_dict())
-    optimisers = Optimisers(student, OptimiserConfig(learns="doublings", rate=0.01, weight_decay=0.5))
-    for _ in range(20):
-        (student(spatial, told).value - 1.0).square().mean().backward()
-        optimisers.step(1.0)
-    after = [*student(spatial, equal), *student(spatial, told)]
-    assert [torch.equal(*pair) for pair in zip(before, after, strict=True)] == [True] * 4 + [False] * 4
-    changed = {name: tensor != weights[name] for name, tensor in student.state_dict().items()}
-    assert {name for name, where in changed.items() if where.any()} == {"stem_global.weight"}
-    columns = changed["stem_global.weight"].any(0).nonzero().flatten().tolist()
-    assert columns == [GLOBAL_HAS_ADVANTAGE, GLOBAL_ADVANTAGE]
-
-
-def test_errors_can_be_learned_alone() -> None:
-    torch.manual_seed(1)
-    student = untrained(SHAPE)
-    spatial, global_ = torch.rand(4, 22, 9, 9), torch.rand(4, 19)
-    spatial[:, 0] = 1
-    before = [output.detach() for output in student(spatial, global_)]
-    weights = deepcopy(student.state_dict())
-    optimisers = Optimisers(student, OptimiserConfig(learns="errors", rate=0.01, weight_decay=0.5))
-    for _ in range(20):
-        outputs = student(spatial, global_)
-        ((outputs.score - 1.0).square().mean() + outputs.value.square().mean()).backward()
-        optimisers.step(1.0)
-    policy, value, score, ownership = student(spatial, global_)
-    assert all(torch.equal(*pair) for pair in zip(before, (policy, value, before[2], ownership), strict=True))
-    assert (score != before[2]).all(0).tolist() == [False] * 4 + [True] * 2
-    assert torch.equal(score[:, :4], before[2][:, :4])
-    changed = {name for name, tensor in student.state_dict().items() if not torch.equal(tensor, weights[name])}
-    assert changed == {"value.score.weight", "value.score_bias"}
 
 
 def test_a_step_goes_downhill_and_moves_everything() -> None:

@@ -1,4 +1,4 @@
-"""The status line of long work, on standard error."""
+"""What training tells its user: errors of one line, and how far long work is."""
 
 from __future__ import annotations
 
@@ -11,8 +11,12 @@ TERMINAL_SECONDS = 1.0
 """Seconds between two states of the line that a terminal shows."""
 
 
+class TrainingError(Exception):
+    """A run that cannot start or go on. The text is one line, fit for a user."""
+
+
 class StatusLine:
-    """Shows how far the work is. On a terminal each status overwrites the one before."""
+    """Shows on standard error how far the work is. On a terminal each status overwrites the one before."""
 
     def __init__(self) -> None:
         self._is_terminal = sys.stderr.isatty()

@@ -13,17 +13,16 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `tr
 
 from go_rules.game import Game
 from go_rules.points import PASS
-from nets.embedded import FAST, network_file
+from nets.embedded import network_file
 from nets.features import scratch_for
 from nets.katago.writer import encode_model
 from nets.loss import RecordedGame, positions_of
 from nets.native.simd.processor import is_available
 from nets.open import open_network
 from tests.training.networks import new_student, padded
-from training.errors import TrainingError
+from training.labels.teacher import AT_ONCE, NativeTeacher, open_teacher
+from training.messages import TrainingError
 from training.network import Network, load_network
-from training.teacher.native import AT_ONCE, NativeTeacher
-from training.teacher.open import open_teacher
 
 CPU = torch.device("cpu")
 needs_kernels = pytest.mark.skipif(not is_available(), reason="numba is off, or the processor has no such vectors")
@@ -41,7 +40,7 @@ def random_game(size: int, seed: int) -> Game:
 @needs_kernels
 @torch.no_grad()
 def test_both_kinds_of_teachers_are_of_one_opinion() -> None:
-    path = network_file(FAST)
+    path = network_file()
     native, exact = open_teacher(path, CPU, threads=2), load_network(path)
     assert isinstance(native, NativeTeacher)
     for name in ("name", "has_errors", "has_optimistic", "pass_alive_under_suicide"):

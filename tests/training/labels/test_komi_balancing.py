@@ -14,12 +14,7 @@ from go_rules.position import new_stack
 from go_rules.rule_names import preset
 from nets.evaluator import GLOBAL_FEATURES
 from nets.features import GLOBAL_PASS_ENDS_PHASE, IN_TREE, encode
-from training.positions.komi_balancing import (
-    KomiBalancing,
-    choose_balanced,
-    draw_komi_balancing,
-    with_balanced_komi,
-)
+from training.labels.komi_balancing import KomiBalancing, choose_balanced, draw_komi_balancing, with_balanced_komi
 from training.positions.workers import new_worker_buffers
 
 

@@ -1,9 +1,11 @@
-"""A teacher on the engine's own 16-bit kernels: on a processor it labels several times as fast as PyTorch does."""
+"""Teachers: KataGo networks in PyTorch, or in 16-bit integers on the engine's own kernels, which label several times as
+fast as PyTorch does on a processor."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import torch
@@ -11,13 +13,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from nets.evaluator import SCORE_COLUMNS, EvaluatorError
-from nets.graph.convert import load_model
-from nets.native.evaluator import NativeEvaluator
-from nets.open import NetworkFile, open_network
 from nobi_machine.memory import usable_cores
-from training.errors import TrainingError
-from training.network import NetworkEvaluation, check_teacher
+from training.devices import place_on
+from training.files import read_network
+from training.messages import TrainingError
+from training.network import Network, NetworkEvaluation, check_teacher, load_network
 from training.positions.canvas import OFF_BOARD, board_cells
+
+if TYPE_CHECKING:
+    from nets.native.evaluator import NativeEvaluator
 
 AT_ONCE = 8
 """How many positions one call evaluates; a call computes on one core."""
@@ -71,17 +75,29 @@ class NativeTeacher:
         return NetworkEvaluation(*(None if array is None else torch.from_numpy(array) for array in arrays))
 
 
-def load_native_teacher(path: Path, threads: int, is_required: bool) -> NativeTeacher | None:
-    """Read a KataGo network, or return None where the engine would not run it in 16 bits, unless that `is_required`.
+Teacher: TypeAlias = "Network | NativeTeacher"
+"""A network that evaluates batches for the student to learn from."""
 
-    `threads` 0 means one for each core. Raises TrainingError."""
+
+def open_teacher(path: Path, device: torch.device, threads: int = 0) -> Teacher:
+    """Open a KataGo network as a teacher. Where the engine would run it in 16 bits on a processor, its kernels do, on
+    `threads` threads; 0 means one for each core. Raises TrainingError."""
+    native = _native_teacher(path, threads or usable_cores()) if device.type == "cpu" else None
+    return native or place_on(load_network(path), device)
+
+
+def _native_teacher(path: Path, threads: int) -> NativeTeacher | None:
+    """Open a teacher on the engine's kernels, or return None where these do not run it. Raises TrainingError."""
+    # Not above: what converts networks for the engine is large, and training on a GPU needs none of it.
+    from nets.native.evaluator import NativeEvaluator
+    from nets.open import open_network
+
+    model = read_network(path)
+    check_teacher(model, path)
     try:
-        file = NetworkFile(path)
-        model = load_model(file.content, file.source)
-        check_teacher(model, path)
-        evaluator = open_network(path, "int16" if is_required else "auto", "cpu")
-        if not isinstance(evaluator, NativeEvaluator):
-            return None
+        evaluator = open_network(path, "auto", "cpu")
     except EvaluatorError as error:
         raise TrainingError(str(error)) from None
-    return NativeTeacher(evaluator, model.estimates_errors, threads or usable_cores())
+    if not isinstance(evaluator, NativeEvaluator):
+        return None
+    return NativeTeacher(evaluator, model.estimates_errors, threads)

@@ -7,7 +7,6 @@ import os
 import signal
 import threading
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -21,18 +20,18 @@ from nets.features import CAUGHT, GLOBAL_KOMI, LAST_MOVES
 from tests.systems import needs_signals
 from tests.training.games import random_games, write_records
 from training.config import DataConfig, RecordsConfig, SelfplayConfig
-from training.samples.sample_files import read_samples, sample_files
-from training.samples.samples import (
+from training.labels.samples import (
     HAS_OWNERSHIP,
     HAS_POLICY,
     HAS_SCORE,
     HAS_VALUE,
     Samples,
     concatenate,
+    read_samples,
+    sample_files,
     unpack_planes,
 )
-from training.selfplay.labels import SearchedPosition, samples_from_game
-from training.selfplay.play import Reanalysis, SelfPlayWorker, selfplay
+from training.selfplay import LeafLabels, SearchedPosition, SelfPlayWorker, samples_from_game, selfplay
 
 SETTINGS = SelfplayConfig(visits=8, quick_visits=2, full_share=0.5, resign_below=0.0)
 DATA = DataConfig(canvas_shares={"9": 1.0}, rules={"tromp-taylor": 1.0}, own_komi=1.0, selfplay=SETTINGS)
@@ -161,24 +160,9 @@ class ForWhite(ConstantEvaluator):
 
 
 @pytest.mark.slow
-def test_a_teachers_searches_are_learned_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    reanalysis = Reanalysis(ForWhite(), share=0.2)
-    count = selfplay(tmp_path, ConstantEvaluator(), DATA, games=2, threads=1, seed=1, reanalysis=reanalysis)
-    samples = written(tmp_path)
-    assert samples.length == count
-    # They are the teacher's values, with the ownership of its search.
-    assert (np.abs(samples.value[:, WIN] - (samples.global_[:, GLOBAL_KOMI] > 0)) < 0.2).all()
-    assert (samples.known & HAS_OWNERSHIP).all()
-    line = capsys.readouterr().err.splitlines()[-1]
-    kept, seen = int(line.split()[0]), int(line.split()[2])
-    assert kept == count
-    assert 0.1 * seen < kept < 0.5 * seen
-
-
-@pytest.mark.slow
 def test_a_teacher_labels_the_leaves_of_searches(tmp_path: Path) -> None:
-    reanalysis = Reanalysis(ForWhite(), leaves=0.5)
-    count = selfplay(tmp_path, ConstantEvaluator(), DATA, games=2, threads=1, seed=1, reanalysis=reanalysis)
+    leaves = LeafLabels(ForWhite(), 0.5)
+    count = selfplay(tmp_path, ConstantEvaluator(), DATA, games=2, threads=1, seed=1, leaves=leaves)
     samples = written(tmp_path)
     assert samples.length == count
     np.testing.assert_array_equal(samples.value[:, WIN], samples.global_[:, GLOBAL_KOMI] > 0)
@@ -209,44 +193,14 @@ def test_games_of_records_are_searched(tmp_path: Path, monkeypatch: pytest.Monke
     visits = SelfplayConfig(visits=8, quick_visits=100, full_share=0.3, resign_below=0.4, handicap=1.0, records=1.0)
     records = RecordsConfig(path=str(path), skip=1)
     data = dataclasses.replace(DATA, canvas_shares={"19": 1.0}, records=records, selfplay=visits)
-    reanalysis = Reanalysis(ForWhite(), leaves=1.0 if has_leaves else None)
-    count = selfplay(tmp_path / "out", ConstantEvaluator(), data, games=2, threads=1, seed=1, reanalysis=reanalysis)
+    leaves = LeafLabels(ForWhite(), 1.0) if has_leaves else None
+    count = selfplay(tmp_path / "out", ConstantEvaluator(), data, games=2, threads=1, seed=1, leaves=leaves)
     cells = [[row_of(move.point) * 19 + column_of(move.point) for move in game.moves] for game in games]
     assert cells == [record, record]
     samples = read_samples(sample_files(tmp_path / "out")[0])
     assert samples.length == count
     searches = 24  # of 80 positions
     assert 0.5 * searches < count / (8 if has_leaves else 1) < 1.5 * searches
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("share", [0.0, 1.0])
-def test_a_teacher_plays_one_side(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It labels nothing here, so it is asked for its own moves alone."""
-    played: list[int] = []
-    original = Game.play
-
-    def play(game: Game, colour: int, point: int) -> None:
-        played.append(colour)
-        original(game, colour, point)
-
-    class Asked(ForWhite):
-        turns: ClassVar[list[int]] = []
-
-        def evaluate(self, request: EvaluationRequest) -> Evaluation:
-            assert len(request.spatial) == 1
-            self.turns.append(len(played))
-            return super().evaluate(request)
-
-    monkeypatch.setattr(Game, "play", play)
-    data = dataclasses.replace(DATA, selfplay=dataclasses.replace(DATA.selfplay, opponent=share, handicap=0.0))
-    player = SelfPlayWorker(ConstantEvaluator(), data, seed=1, reanalysis=Reanalysis(Asked(), leaves=1e-12))
-    assert player.play(threading.Event()) is None
-    player.close()
-    assert len(played) > 20
-    colours = {played[turn] for turn in Asked.turns}
-    assert len(colours) == share
-    assert Asked.turns == [turn for turn, colour in enumerate(played) if colour in colours]
 
 
 @pytest.mark.parametrize("rules", ["japanese", "ancient-territory", "chinese"])

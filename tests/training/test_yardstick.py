@@ -12,11 +12,17 @@ from numpy.typing import NDArray
 from gtp_engine import cli
 from nets.evaluator import LEAD, LOSS, WIN, Evaluation
 from nets.open import open_network
-from training.errors import TrainingError
-from training.run.measure import evaluate_function, measure_rows
-from training.run.yardstick import load_yardstick, rows_of_samples
-from training.samples.sample_files import Origin, encode_samples
-from training.samples.samples import HAS_POLICY, HAS_VALUE, Samples, pack_planes, pack_probabilities
+from training.labels.samples import (
+    HAS_POLICY,
+    HAS_VALUE,
+    Origin,
+    Samples,
+    encode_samples,
+    pack_planes,
+    pack_probabilities,
+)
+from training.messages import TrainingError
+from training.yardstick import evaluate_function, load_yardstick, measure_rows, rows_of_samples
 
 
 def write_rows(path: Path) -> Path:

@@ -1,0 +1,277 @@
+"""Labelling: positions get their targets, most of them from a teacher, on the device; and, in advance, sample files.
+
+On a processor a label costs about as much as a training step, so it pays to learn from each label several times.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from nets.evaluator import GLOBAL_FEATURES, LEAD, SPATIAL_PLANES
+from nobi_machine.interruption import interruptible
+from training.config import TrainingConfig
+from training.devices import Compilation, choose_device, is_faster_in_bf16, keep_freed_memory
+from training.files import write_whole
+from training.labels.batches import Batch, BatchLoader
+from training.labels.komi_balancing import choose_balanced, with_balanced_komi
+from training.labels.samples import (
+    HAS_ERRORS,
+    HAS_OPTIMISTIC,
+    HAS_OWNERSHIP,
+    HAS_POLICY,
+    HAS_SCORE,
+    HAS_VALUE,
+    Origin,
+    Samples,
+    SampleWriter,
+    pack_samples,
+)
+from training.labels.targets import Targets, targets_from_records, targets_from_teacher
+from training.labels.teacher import open_teacher
+from training.messages import StatusLine, TrainingError
+from training.network import Network, NetworkEvaluation
+from training.positions.canvas import REPLY, PendingPolicy
+
+WARM_UP = ((19, 19), (13, 13), (13, 10))
+"""Canvases, and the boards on them, with which the teacher is compiled: for any size, with masks and without."""
+WARM_UP_BATCH = 8
+STATE = "labelling.json"
+
+
+class LabelledBatch(NamedTuple):
+    """A batch on the device with its targets: N positions, and M of them once more with balanced komi."""
+
+    spatial: Tensor
+    """[N + M, 22, S, S]"""
+    global_: Tensor
+    """[N + M, 19]"""
+    targets: Targets
+    """Targets of all N + M positions."""
+    evaluation: NetworkEvaluation | None
+    """The teacher's evaluation of the first N positions, where a teacher was asked."""
+
+
+class Labeller:
+    """Labels batches, by a teacher where the configuration names one, on the device of the run."""
+
+    def __init__(self, config: TrainingConfig) -> None:
+        """Choose the device and open the teacher. Raises TrainingError."""
+        self.config, run = config, config.run
+        self.device = choose_device(run.device)
+        if self.device.type == "cpu":
+            keep_freed_memory()
+        torch.manual_seed(run.seed)
+        torch.set_float32_matmul_precision("high")
+        torch.backends.cudnn.benchmark = True
+        self._is_low = run.precision == "bf16" or (run.precision == "auto" and is_faster_in_bf16(self.device))
+        teacher = config.data.teacher
+        self.teacher = open_teacher(Path(teacher), self.device, run.threads) if teacher else None
+        compiles = self.device.type == "cuda" and isinstance(self.teacher, Network)
+        self._compilation = Compilation(self.teacher.parts() if compiles else [])  # type: ignore[union-attr]
+        self._uploads = torch.cuda.Stream() if self.device.type == "cuda" else None
+        self.copying = 0.0
+        """Seconds of waiting, so far, until positions were copied to the device."""
+
+    def precision(self) -> torch.autocast:
+        """Return a context in which networks are evaluated in the precision of the run."""
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self._is_low)
+
+    @property
+    def origin(self) -> Origin:
+        """The origin of the labels: the teacher, if there is one."""
+        if self.teacher is None:
+            return Origin()
+        return Origin((self.teacher.name,), self.teacher.has_optimistic, self.teacher.pass_alive_under_suicide)
+
+    def batches(self, records_drawn: int, first_step: int) -> BatchLoader:
+        """Open the sources of batches, from `first_step` on, after `records_drawn` samples of records. Raises
+        TrainingError."""
+        return BatchLoader(
+            self.config,
+            pass_alive_under_suicide=self.origin.pass_alive_under_suicide,
+            has_teacher=self.teacher is not None,
+            pinned=self.device.type == "cuda",
+            records_drawn=records_drawn,
+            first_step=first_step,
+        )
+
+    def warm_up(self) -> bool:
+        """Compile what is to be compiled, on boards of zeros, which need no positions. Return whether there was any."""
+        if not self._compilation.is_used:
+            return False
+        for canvas, size in WARM_UP:
+            planes = torch.zeros(WARM_UP_BATCH, SPATIAL_PLANES, canvas, canvas, device=self.device)
+            planes[:, 0, :size, :size] = 1.0
+            global_ = torch.zeros(WARM_UP_BATCH, GLOBAL_FEATURES, device=self.device)
+            with torch.no_grad():
+                self._taught(planes.contiguous(memory_format=torch.channels_last), global_, size == canvas)
+        return True
+
+    @torch.no_grad()
+    def labelled(self, batch: Batch) -> LabelledBatch:
+        """Copy a batch to the device, add its positions under balanced komi, and give all of them their targets."""
+        spatial, global_, labels, targets = self._upload(batch)
+        evaluation, teacher = None, self.teacher
+        if targets is None and teacher is None:
+            targets = targets_from_records(labels, spatial.shape[2] * spatial.shape[3])
+        if targets is None:
+            assert teacher is not None
+            evaluation, reply = self._taught(spatial, global_, batch.fills_canvas), labels[:, REPLY].long()
+            targets = targets_from_teacher(evaluation, reply, teacher.has_errors)
+            if batch.komi_balancing is not None and batch.balanced:
+                balancing, most = batch.komi_balancing.to(self.device), self.config.data.balanced_most
+                lead, area = evaluation.score[:, LEAD], spatial[:, 0].sum((1, 2))
+                index = balancing.index
+                chosen = choose_balanced(global_[index], lead[index], area[index], balancing, batch.balanced, most)
+                index = chosen.index
+                boards = spatial[index]
+                balanced = with_balanced_komi(global_[index], lead[index], area[index], chosen, most)
+                again = self._taught(boards, balanced, batch.fills_canvas)
+                spatial, global_ = torch.cat([spatial, boards]), torch.cat([global_, balanced])
+                targets = targets.joined_with(targets_from_teacher(again, reply[index], teacher.has_errors))
+        spatial = spatial.contiguous(memory_format=torch.channels_last)
+        return LabelledBatch(spatial, global_, targets, evaluation)
+
+    def play_on(self, batch: Batch, evaluation: NetworkEvaluation | None, student: Tensor | None) -> None:
+        """Let a batch's games go on, which overwrites the batch.
+
+        Moves are drawn by the teacher's policy, or, where the student is to move, by its logits [N, ...] if given."""
+        if batch.play_on is None or evaluation is None:
+            return
+        policy = evaluation.policy
+        if student is not None and batch.by_student is not None:
+            own = batch.by_student.to(self.device)
+            policy = torch.where(own[:, None], student[: len(policy)].float(), policy)
+        batch.play_on(self._on_host(policy))
+
+    def _taught(self, spatial: Tensor, global_: Tensor, fills_canvas: bool) -> NetworkEvaluation:
+        teacher = self.teacher
+        assert teacher is not None
+        with self.precision():
+            return self._compilation.run(lambda: teacher.evaluate(spatial, global_, fills_canvas))
+
+    def _on_host(self, policy: Tensor) -> PendingPolicy:
+        if self.device.type != "cuda":
+            array = policy.numpy()
+            return lambda: array
+        host = torch.empty(policy.shape, dtype=torch.float32, pin_memory=True)
+        host.copy_(policy, non_blocking=True)
+        event = torch.cuda.Event()
+        event.record()
+
+        def wait() -> NDArray[np.float32]:
+            event.synchronize()
+            return host.numpy()
+
+        return wait
+
+    def _upload(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor, Targets | None]:
+        """Copy the batch to the device, in a stream of its own: only the copy is waited for, not earlier steps."""
+        if self._uploads is None:
+            planes = batch.spatial.float().contiguous(memory_format=torch.channels_last)
+            return planes, batch.global_, batch.labels, batch.targets
+        with torch.cuda.stream(self._uploads):
+            planes, global_, labels = (
+                part.to(self.device, non_blocking=True) for part in (batch.spatial, batch.global_, batch.labels)
+            )
+            targets = None if batch.targets is None else batch.targets.to(self.device)
+        began = time.perf_counter()
+        self._uploads.synchronize()
+        self.copying += time.perf_counter() - began
+        for part in (planes, global_, labels, *(targets or ())):
+            part.record_stream(torch.cuda.current_stream())
+        return planes.float().contiguous(memory_format=torch.channels_last), global_, labels, targets
+
+
+def label(
+    folder: Path,
+    config: TrainingConfig,
+    count: int | None = None,
+    seconds: float | None = None,
+    student: Path | None = None,
+) -> int:
+    """Label about `count` positions, for `seconds` at most, and write them to sample files in `folder`.
+
+    The network `student` moves in its share of the games by policy. What an earlier call wrote stays, and its positions
+    are not repeated, however that call ended. Return the number of positions. Raises TrainingError.
+    """
+    if not config.data.teacher:
+        raise TrainingError("labelling needs a teacher: set data.teacher")
+    labeller = Labeller(config)
+    mover = None if student is None else open_teacher(student, labeller.device, config.run.threads)
+    assert labeller.teacher is not None
+    known = HAS_POLICY | HAS_VALUE | HAS_SCORE | HAS_OWNERSHIP
+    known |= HAS_OPTIMISTIC if labeller.teacher.has_optimistic else 0
+    known |= HAS_ERRORS if labeller.teacher.has_errors else 0
+    state = _read_state(folder)
+    writer = SampleWriter(folder, labeller.origin)
+    status = StatusLine()
+    batches = labeller.batches(state["records_drawn"], state["step"])
+    started, done = time.monotonic(), 0
+    try:
+        with interruptible() as interrupted, torch.no_grad():
+            while (count is None or done < count) and (seconds is None or time.monotonic() - started < seconds):
+                batch = batches.next(state["step"])
+                labelled, logits = labeller.labelled(batch), None
+                if mover is not None and batch.play_on is not None:
+                    # Without those under balanced komi, which follow.
+                    spatial, global_ = (each[: len(batch.global_)] for each in labelled[:2])
+                    with labeller.precision():
+                        logits = mover.evaluate(spatial, global_, batch.fills_canvas).policy
+                files = writer.files
+                writer.add(_samples(labelled, known))
+                labeller.play_on(batch, labelled.evaluation, logits)
+                done += len(labelled.global_)
+                state["step"] += 1
+                state["records_drawn"] = batches.records_drawn
+                if writer.files != files:
+                    _write_state(folder, state)
+                speed = done / (time.monotonic() - started)
+                goal = "" if count is None else f" of {count:,}"
+                status.show(f"{done:,}{goal} positions labelled, {speed:,.0f}/s, {batches.finished_games()} games")
+                if interrupted.is_set():
+                    break
+    finally:
+        batches.close()
+        writer.close()
+        _write_state(folder, state)
+    status.show(f"{done:,} positions labelled in {time.monotonic() - started:,.0f} s", final=True)
+    return done
+
+
+def _samples(labelled: LabelledBatch, known: int) -> Samples:
+    """Convert a batch and the targets that a teacher gave it, of the kinds `known`, to samples."""
+    targets = labelled.targets.to(torch.device("cpu"))
+    return pack_samples(
+        labelled.spatial.to("cpu", torch.uint8).numpy(),
+        labelled.global_.cpu().numpy().copy(),
+        targets.policy.numpy(),
+        targets.value.numpy().astype(np.float32),
+        targets.score.numpy().astype(np.float32),
+        targets.ownership.numpy(),
+        np.full(len(labelled.global_), known, np.uint8),
+        targets.optimistic.numpy(),
+        targets.reply.numpy().astype(np.int16),
+    )
+
+
+def _read_state(folder: Path) -> dict[str, int]:
+    try:
+        state = json.loads((folder / STATE).read_bytes())
+        return {"step": int(state["step"]), "records_drawn": int(state["records_drawn"])}
+    except FileNotFoundError:
+        return {"step": 0, "records_drawn": 0}
+    except (OSError, ValueError, KeyError, TypeError):
+        raise TrainingError(f"{folder / STATE}: damaged; remove it to begin again from the first record") from None
+
+
+def _write_state(folder: Path, state: dict[str, int]) -> None:
+    write_whole(folder / STATE, json.dumps(state).encode())
