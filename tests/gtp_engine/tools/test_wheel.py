@@ -49,7 +49,7 @@ def unpacked(tmp_path: Path) -> Path:
 
 
 def test_a_wheel_with_kernels_is_for_this_python_and_this_numba(unpacked: Path, tmp_path: Path) -> None:
-    (unpacked / "go_rules" / "__pycache__").mkdir()  # as the runs that compile the kernels leave it
+    (unpacked / "go_rules" / "__pycache__").mkdir(parents=True)  # as the runs that compile the kernels leave it
     (unpacked / "go_rules" / "__pycache__" / "board.cpython-311.pyc").write_text("bytecode")
     made = pack_again(tmp_path / PLAIN, unpacked)
     assert made.parent == tmp_path

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
+
 from training.config import LearnConfig
 from training.run import learn as module
 from training.run.learn import play_match
