@@ -139,6 +139,7 @@ class Session:
             self.loader.await_player()
         except Refused as error:
             raise self.loader.failure or error from None
+        _ = self.game
 
     @property
     def game(self) -> Game:

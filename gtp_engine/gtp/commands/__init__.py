@@ -2,7 +2,7 @@
 
 To add a command, write a handler: a function with the command's name (`_` for `-`) in the module of its group, and put
 the name into GROUPS. A handler takes the session and the call, and returns the text of the reply. To refuse, it raises
-GtpError, or lets the session's Refused pass, and has changed nothing.
+GtpError, or lets Refused or ParameterError pass, and has changed nothing.
 
 The module of a group is imported when the first command of the group arrives, so that `name` need not wait for numpy.
 """
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from gtp_engine.errors import Refused, explain
 from gtp_engine.gtp.protocol import SYNTAX_ERROR, GtpError, GtpQuit, Response
+from nobi_machine.parameters import ParameterError
 from nobi_machine.streams import note
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def carry_out(session: Session, call: Call) -> bool:
     except GtpQuit:
         call.finish(Response())
         return False
-    except (GtpError, Refused) as error:
+    except (GtpError, Refused, ParameterError) as error:
         call.finish(Response(str(error), ok=False))
     except Exception as error:
         # A bug must not cost the user the game: the details go to the log, the dialogue goes on.

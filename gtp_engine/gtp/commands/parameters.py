@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from gtp_engine.configuration.katago import FIXED, fixed_name, implied, require_fixed, value_text
-from gtp_engine.configuration.parameters import find_parameter
+from gtp_engine.configuration.parameters import known_parameter
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.gtp.call import Call
 from gtp_engine.gtp.protocol import SYNTAX_ERROR, GtpError, interpret_float, interpret_object
@@ -14,7 +14,7 @@ from gtp_engine.networks import human_network
 from gtp_engine.session.session import Session
 from nets.evaluator import Evaluator
 from nets.human_profile import HumanProfile, parse_profile
-from nobi_machine.parameters import Parameter, ParameterError, ParameterTable, declared
+from nobi_machine.parameters import Parameter, ParameterTable, declared
 from nobi_machine.text import shown
 
 LEELA_ZERO = {
@@ -139,11 +139,8 @@ def value_of(session: Session, parameter: Parameter) -> Any:
 
 
 def _find(session: Session, name: str) -> Parameter:
-    try:
-        parameter = find_parameter(name)
-    except ParameterError:
-        raise GtpError(f"unknown parameter: {shown(name)}") from None
-    if parameter not in changeable(session):
+    parameter = known_parameter(name)
+    if parameter is None or parameter not in changeable(session):
         raise GtpError(f"unknown parameter: {shown(name)}")
     return parameter
 
@@ -157,21 +154,15 @@ def _change(session: Session, values: dict[str, object]) -> None:
     for name, value in values.items():
         fixed = fixed_parameter(session, name)
         if fixed is not None:
-            try:
-                require_fixed(fixed, value)
-            except ParameterError as error:
-                raise GtpError(str(error)) from None
+            require_fixed(fixed, value)
             continue
         parameter = _find(session, name)
         if parameter.name in found:
             raise GtpError(f"{shown(name)} is given twice")
         found.add(parameter.name)
-        try:
-            which = 0 if parameter.section == EngineSettings.section else 1
-            # kata-get-params says null where there is no limit.
-            after[which] = after[which].with_value(parameter.name, "none" if value is None else value, name)
-        except ParameterError as error:
-            raise GtpError(str(error)) from None
+        which = 0 if parameter.section == EngineSettings.section else 1
+        # kata-get-params says null where there is no limit.
+        after[which] = after[which].with_value(parameter.name, "none" if value is None else value, name)
         besides |= implied(name, getattr(after[which], parameter.name))
         if parameter.name == PROFILE:
             profile = parse_profile(parameter.convert(value))
@@ -181,10 +172,7 @@ def _change(session: Session, values: dict[str, object]) -> None:
     settings, of_player = after
     for table, was in zip(after, before, strict=True):
         if table != was:
-            try:
-                table.check_memory()
-            except ParameterError as error:
-                raise GtpError(str(error)) from None
+            table.check_memory()
     assert isinstance(settings, EngineSettings)
     session.settings = settings
     session.named |= found
