@@ -27,7 +27,7 @@ from nets.embedded import (
 from nets.evaluator import ConstantEvaluator, EvaluationRequest
 from nets.graph.convert import load_model
 from nets.katago.model import Model
-from nets.loss import few_recorded
+from nets.loss import LIMITS, few_recorded
 from nets.native import calibrate
 from nets.native.calibrate import Verdict, depends_on_products
 from nets.native.evaluator import NativeEvaluator
@@ -91,16 +91,14 @@ def test_a_first_start_does_not_calibrate(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @needs_kernels
-def test_each_machine_checks_int16(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nets.cache.networks_directory", lambda: tmp_path)
-    model = load_model(network_file().read_bytes(), "embedded")
-    ready = ready_made_int16(str(facts()["sha256"]), model)
-    assert ready is not None
+def test_each_machine_checks_int16(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = load_model(made()[0].compressed(), "random")
+    ready = Verdict(calibrate.ranges(model, [inputs(9, 9)]), dict.fromkeys(dataclasses.asdict(LIMITS), 0.0), "")
     assert "is allowed" in calibrate.checked_here(ready, model, ConstantEvaluator()).reason_against
     monkeypatch.setattr(calibrate, "HERE", dataclasses.replace(calibrate.HERE, has_bf16_tiles=False))
     bad = dataclasses.replace(ready, loss={**ready.loss, "policy_kl": 0.5})
     found = calibrate.checked_here(bad, model, ConstantEvaluator())
-    assert found.reason_against == "its policy kl is 0.5000 where 0.0075 is allowed"
+    assert found.reason_against == "its policy kl is 0.5000 where 0.01 is allowed"
 
 
 def test_without_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
