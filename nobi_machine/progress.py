@@ -92,7 +92,8 @@ def in_megabytes(done: float, total: float) -> str:
 class ProgressBar:
     """A bar on a terminal for work whose amount is known, with the time that is left; elsewhere nothing is shown.
 
-    As a context it removes the bar at its end.
+    It is there from the first `update` on, and as a context it removes the bar at its end. What else is written to
+    stderr meanwhile would stand behind the bar.
     """
 
     def __init__(
@@ -111,7 +112,6 @@ class ProgressBar:
         self._shown = -math.inf
 
     def __enter__(self) -> ProgressBar:
-        self._show("")
         return self
 
     def __exit__(self, *_: object) -> None:

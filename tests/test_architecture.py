@@ -44,7 +44,7 @@ ONLY_IN = {
     "llvmlite": {"nobi_machine/jit.py", "nobi_machine/fused_call.py", *VECTORS},
     "onnxruntime": {"nets/devices.py"},
     "torch": {"training/"},
-    "matplotlib": {"training/", "gtp_engine/tournament/findings.py"},
+    "matplotlib": {"training/", "gtp_engine/tournament/report.py"},
     "click": {"gtp_engine/", "training/"},
     "rich": {"nobi_machine/terminal.py", "gtp_engine/", "training/"},
     **{name: {"gtp_engine/fetching.py"} for name in ("socket", "ssl", "http", "urllib", "ftplib", "asyncio")},

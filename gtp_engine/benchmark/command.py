@@ -8,11 +8,10 @@ import platform
 import statistics
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from go_rules.game import Game
 from gtp_engine.benchmark.trials import (
     MIN_ROUNDS,
     ROUND_SECONDS,
@@ -33,15 +32,13 @@ from gtp_engine.networks import keep_rate, open_evaluator
 from gtp_engine.players import PLAYERS, check_files, chosen_player, make_player
 from gtp_engine.tools.doctor import package_versions
 from gtp_engine.version import VERSION
+from nets.evaluator import Evaluator, EvaluatorError
 from nobi_machine.memory import usable_cores
 from nobi_machine.progress import ProgressBar
 from nobi_machine.streams import print_json
 from nobi_machine.terminal import amount, print_table
 from search.nobi.parameters import SearchParameters
 from search.request import Limits, SearchRequest
-
-if TYPE_CHECKING:
-    from nets.evaluator import Evaluator
 
 TRIAL_SHARE = 0.5
 """The time of all trials for the advice, as a share of the time of the main measurement."""
@@ -94,18 +91,15 @@ def benchmark(
     """
     configurations = [check_files(each) for each in _combinations(config_file, settings, options)]
     tell(*configurations)
-    configuration = configurations[0]
     name = _measured_player(configurations)
     with_network = PLAYERS[name].needs_network
-    is_single = len(configurations) == 1
-    total = seconds * (1 + TRIAL_SHARE if advice and is_single and with_network else len(configurations))
+    with_advice = advice and with_network and len(configurations) == 1
+    total = seconds * (1 + TRIAL_SHARE if with_advice else len(configurations))
     with ProgressBar("measuring", total) as bar:
-        if not with_network:
-            report = measure_playouts(configuration, seconds, bar.advance)
-        elif is_single:
-            report = measure_network(configuration, seconds, advice, bar.advance)
+        if with_network:
+            report = measure_networks(configurations, seconds, advice, bar.advance)
         else:
-            report = measure_all(configurations, seconds, bar.advance)
+            report = measure_playouts(configurations[0], seconds, bar.advance)
     report = {"player": name, **report, **surroundings()}
     if as_json:
         print_json(report)
@@ -128,48 +122,45 @@ def _measured_player(configurations: Sequence[Configuration]) -> str:
     return names[0]
 
 
-def measure_network(configuration: Configuration, seconds: float, advice: bool, tick: Tick) -> dict[str, Any]:
-    """Measure a search with a network under one setting, and return the report."""
-    trial = new_trial(configuration, open_evaluator(configuration))
-    measure([trial], seconds, tick)
-    keep_rate(configuration, trial.evals_per_second)
-    report = {**trial.figures(), "net": str(configuration.net), "size": configuration.engine.size, "seconds": seconds}
-    if advice:
-        report["advice"] = advice_of(choose(trial, variations(trial), seconds * TRIAL_SHARE, tick), TRIAL_SHARE)
-    return report
+def measure_networks(
+    configurations: Sequence[Configuration], seconds: float, advice: bool, tick: Tick
+) -> dict[str, Any]:
+    """Measure a search with a network under one or many settings, and return the report.
 
-
-def measure_all(configurations: Sequence[Configuration], seconds: float, tick: Tick) -> dict[str, Any]:
-    """Measure many settings in turns, and return the report. Each has its figures, or an error."""
-    evaluators: dict[tuple[Any, ...], Evaluator | str] = {}
-    trials: dict[int, Trial] = {}
+    Many are measured in turns, and each has its figures, or why it has none. Raises EvaluatorError for a single one
+    that cannot be computed.
+    """
+    evaluators: dict[tuple[Any, ...], Evaluator | EvaluatorError] = {}
     rows: list[dict[str, Any]] = []
+    trials: dict[int, Trial] = {}
     for number, configuration in enumerate(configurations):
         key = (configuration.engine.net, configuration.engine.precision)
         if key not in evaluators:
             evaluators[key] = _opened(configuration)
-        evaluator = evaluators[key]
-        row = {
-            "network": Path(str(configuration.net)).name,
-            "size": configuration.engine.size,
-            "net": str(configuration.net),
-        }
-        if isinstance(evaluator, str):
-            row |= {"precision": configuration.engine.precision, "error": evaluator}
-        else:
+        evaluator, net = evaluators[key], str(configuration.net)
+        rows.append({"network": Path(net).name, "size": configuration.engine.size, "net": net})
+        if not isinstance(evaluator, EvaluatorError):
             trials[number] = new_trial(configuration, evaluator)
-        rows.append(row)
+        elif len(configurations) == 1:
+            raise evaluator
+        else:
+            error = explain(evaluator).removeprefix(f"{net}: ")
+            rows[-1] |= {"precision": configuration.engine.precision, "error": error}
     measure(list(trials.values()), seconds, tick)
-    for number, trial in trials.items():
-        rows[number] |= trial.figures()
-        keep_rate(configurations[number], trial.evals_per_second)
     best: dict[tuple[str, str], dict[str, Any]] = {}
-    for number in trials:
+    for number, trial in trials.items():
         row = rows[number]
-        place = (row["net"], row["size"])
-        if place not in best or row["evals_per_second"] > best[place]["evals_per_second"]:
-            best[place] = row
-    return {"settings": rows, "best": list(best.values()), "seconds": seconds}
+        row |= trial.figures()
+        keep_rate(configurations[number], trial.evals_per_second)
+        fastest = best.setdefault((row["net"], row["size"]), row)
+        if row["evals_per_second"] > fastest["evals_per_second"]:
+            best[row["net"], row["size"]] = row
+    if len(rows) > 1:
+        return {"settings": rows, "best": list(best.values()), "seconds": seconds}
+    if advice:
+        choice = choose(trials[0], variations(trials[0]), seconds * TRIAL_SHARE, tick)
+        rows[0]["advice"] = advice_of(choice, TRIAL_SHARE)
+    return {**rows[0], "seconds": seconds}
 
 
 def measure_playouts(configuration: Configuration, seconds: float, tick: Tick) -> dict[str, Any]:
@@ -178,13 +169,12 @@ def measure_playouts(configuration: Configuration, seconds: float, tick: Tick) -
     player = make_player(configuration)
     player.warm_up(width, height)
     rounds = max(MIN_ROUNDS, round(seconds / ROUND_SECONDS))
+    limits = Limits(seconds=seconds / rounds, may_stop_early=False)
     playouts, visits = [], []
-    for i in range(rounds):
-        game: Game = position(i, width, height)
+    for number in range(rounds):
+        game = position(number, width, height)
         player.clear()
-        result = player.search(
-            SearchRequest(game, game.to_play, Limits(seconds=seconds / rounds, may_stop_early=False))
-        )
+        result = player.search(SearchRequest(game, game.to_play, limits))
         playouts.append(result.evaluations / result.seconds)
         visits.append(result.new_visits / result.seconds)
         tick(seconds / rounds)
@@ -210,14 +200,12 @@ def _combinations(
         yield load(config_file, settings, {**options, **dict(zip(given, values, strict=True))})
 
 
-def _opened(configuration: Configuration) -> Evaluator | str:
+def _opened(configuration: Configuration) -> Evaluator | EvaluatorError:
     """The network, or why it cannot be computed in this way."""
-    from nets.evaluator import EvaluatorError
-
     try:
         return open_evaluator(configuration)
     except EvaluatorError as error:
-        return explain(error).removeprefix(f"{configuration.net}: ")
+        return error
 
 
 def surroundings() -> dict[str, Any]:
@@ -244,8 +232,9 @@ def print_report(report: dict[str, Any]) -> None:
     """Print a report for people: some lines about one setting, or a table of many."""
     click.echo(f"machine    {report['machine']}, {report['cores']} cores; nobi {report['version']}")
     if "settings" in report:
-        rows = [[_cell(key, each.get(key, "")) for key in COLUMNS] for each in report["settings"]]
-        print_table(list(COLUMNS.values()), rows, left=TEXT_COLUMNS)
+        columns = {key: title for key, title in COLUMNS.items() if any(key in each for each in report["settings"])}
+        rows = [[_cell(key, each.get(key, "")) for key in columns] for each in report["settings"]]
+        print_table(list(columns.values()), rows, left=TEXT_COLUMNS)
         for each in report["best"]:
             click.echo(
                 f"best for {each['network']} on {each['size']}: --precision {each['precision']} --workers "

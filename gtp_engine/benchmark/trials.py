@@ -20,6 +20,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -225,36 +226,25 @@ def bare_rate(
 ) -> float:
     """Measure the evaluations a second of `workers` threads that do nothing else. Raises what the evaluator raises."""
     requests = [request_of(positions, batch, i * batch) for i in range(workers)]
-    counts = [0] * workers
-    begin = threading.Barrier(workers + 1)
-    end = [0.0]
-    errors: list[BaseException] = []
+    begin = threading.Barrier(workers)
 
-    def call(number: int) -> None:
-        request = requests[number]
+    def call(request: EvaluationRequest) -> float:
         try:
             evaluator.evaluate(request)
             begin.wait()
-            while time.perf_counter() < end[0]:
+            started, count = time.perf_counter(), 0
+            while (spent := time.perf_counter() - started) < seconds:
                 evaluator.evaluate(request)
-                counts[number] += batch
-        except BaseException as error:
-            errors.append(error)
+                count += batch
+            return count / spent
+        except threading.BrokenBarrierError:  # another thread has failed, and says why
+            return 0.0
+        except BaseException:
             begin.abort()
+            raise
 
-    threads = [threading.Thread(target=call, args=(number,), daemon=True) for number in range(workers)]
-    for thread in threads:
-        thread.start()
-    end[0] = float("inf")
-    with contextlib.suppress(threading.BrokenBarrierError):
-        begin.wait()
-    started = time.perf_counter()
-    end[0] = started + seconds
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
-    return sum(counts) / (time.perf_counter() - started)
+    with ThreadPoolExecutor(workers) as threads:
+        return sum(threads.map(call, requests))
 
 
 def request_of(positions: Sequence[RecordedPosition], batch: int, first: int) -> EvaluationRequest:

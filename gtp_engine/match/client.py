@@ -23,7 +23,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -79,18 +79,33 @@ class GtpFailure(Exception):
     """The engine refused a command with `? text`. The text is the engine's, as one printable line."""
 
 
+def chunks_of(pipe: IO[bytes], is_wanted: Callable[[], bool]) -> Iterator[bytes]:
+    """Yield what comes through a pipe until it ends, or until nobody wants it any more; then the pipe is closed.
+
+    `is_wanted` is asked before each chunk, and again after each wait of LOOK_UP_SECONDS for one.
+    """
+    with contextlib.suppress(OSError, ValueError), pipe:
+        poll = select.poll() if hasattr(select, "poll") and os.name == "posix" else None
+        if poll is not None:
+            poll.register(pipe.fileno(), select.POLLIN)
+        while is_wanted():
+            if poll is None or poll.poll(1000 * LOOK_UP_SECONDS):
+                data = os.read(pipe.fileno(), CHUNK)
+                if not data:
+                    break
+                yield data
+
+
 class Incoming:
     """What has come through a pipe and was not taken yet: at most `most` bytes and one chunk."""
 
     def __init__(self, pipe: IO[bytes], most: int) -> None:
         """Read `pipe`, which this object closes, in a thread."""
-        self._pipe = pipe
         self._most = most
         self._waiting = bytearray()
         self._ended = self._closed = False
         self._changed = threading.Condition()
-        self._thread = threading.Thread(target=self._read, name="gtp-reader", daemon=True)
-        self._thread.start()
+        threading.Thread(target=self._read, args=(pipe,), name="gtp-reader", daemon=True).start()
 
     def take(self, seconds: float) -> bytes | None:
         """Take all that has come; wait up to `seconds` for something. Empty: nothing came. None: the pipe has ended."""
@@ -109,25 +124,20 @@ class Incoming:
             self._closed = True
             self._changed.notify_all()
 
-    def _read(self) -> None:
-        wait = Readiness(self._pipe)
-        with contextlib.suppress(OSError, ValueError), self._pipe:
-            while True:
-                with self._changed:
-                    self._changed.wait_for(lambda: self._closed or len(self._waiting) < self._most)
-                    if self._closed:
-                        break
-                if not wait.within(LOOK_UP_SECONDS):
-                    continue
-                data = os.read(self._pipe.fileno(), CHUNK)
-                if not data:
-                    break
-                with self._changed:
-                    self._waiting += data
-                    self._changed.notify_all()
+    def _read(self, pipe: IO[bytes]) -> None:
+        for data in chunks_of(pipe, self._has_room):
+            with self._changed:
+                self._waiting += data
+                self._changed.notify_all()
         with self._changed:
             self._ended = True
             self._changed.notify_all()
+
+    def _has_room(self) -> bool:
+        """Wait until more may be read, and return whether it is still wanted."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or len(self._waiting) < self._most)
+            return not self._closed
 
 
 class ErrorLog:
@@ -172,20 +182,13 @@ class ErrorLog:
                     self._keep(self.path, data)
 
     def _read(self, pipe: IO[bytes], closed: threading.Event) -> None:
-        wait = Readiness(pipe)
         credit, before = float(LOG_BURST), time.monotonic()
-        with contextlib.suppress(OSError, ValueError), pipe:
-            while not closed.is_set():
-                if not wait.within(LOOK_UP_SECONDS):
-                    continue
-                data = os.read(pipe.fileno(), CHUNK)
-                if not data:
-                    break
-                self.write(data)
-                now = time.monotonic()
-                credit, before = min(LOG_BURST, credit + LOG_RATE * (now - before)) - len(data), now
-                if credit < 0:
-                    closed.wait(-credit / LOG_RATE)
+        for data in chunks_of(pipe, lambda: not closed.is_set()):
+            self.write(data)
+            now = time.monotonic()
+            credit, before = min(LOG_BURST, credit + LOG_RATE * (now - before)) - len(data), now
+            if credit < 0:
+                closed.wait(-credit / LOG_RATE)
 
     def _keep(self, path: Path, data: bytes) -> None:
         if self._size < 0:
@@ -197,20 +200,6 @@ class ErrorLog:
             self._size = 0
         append_regular(path, data)
         self._size += len(data)
-
-
-class Readiness:
-    """Waits until a pipe can be read, with a limit; where the system has no such wait it says yes at once."""
-
-    def __init__(self, pipe: IO[bytes]) -> None:
-        self._poll = None
-        if hasattr(select, "poll") and os.name == "posix":
-            self._poll = select.poll()
-            self._poll.register(pipe.fileno(), select.POLLIN)
-
-    def within(self, seconds: float) -> bool:
-        """Wait up to `seconds` until a read would return at once, and return whether it would."""
-        return self._poll is None or bool(self._poll.poll(1000 * seconds))
 
 
 class GtpClient:

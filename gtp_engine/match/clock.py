@@ -13,6 +13,7 @@ below zero, and a move is late only if it leaves the clock more than the lag bel
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import replace
 
@@ -39,31 +40,21 @@ def parse_control(text: str) -> TimeControl:
     Fischer time needs a main time: a first move has no increment yet."""
     words = text.strip().lower().split(":")
     system = words.pop(0) if words[0][:1].isalpha() else {1: "absolute", 3: "canadian"}.get(len(words), "")
-    try:
+    with contextlib.suppress(ValueError):
         numbers = [parse_number(word) for word in words]
-    except ValueError:
-        numbers = []
-    limits = (
-        [number for number in numbers[2:] if number != -1] if system == System.FISCHER_CAPPED.value else numbers[2:]
-    )
-    if not all(0 <= number <= MOST for number in numbers[:2] + limits):
-        numbers = []
-    if system == "absolute" and len(numbers) == 1 and numbers[0] > 0:
-        return TimeControl.absolute(numbers[0])
-    if (
-        system in ("canadian", "byoyomi")
-        and len(numbers) == 3
-        and numbers[1] > 0
-        and numbers[2] >= 1
-        and numbers[2] % 1 == 0
-    ):
-        main, period, count = numbers
-        make = TimeControl.canadian if system == "canadian" else TimeControl.byoyomi
-        return make(main, period, int(count))
-    if system == "fischer" and len(numbers) == 2 and numbers[0] > 0:
-        return TimeControl.fischer(*numbers)
-    if system == System.FISCHER_CAPPED.value and len(numbers) == 4 and numbers[0] > 0 and 0 not in numbers[2:]:
-        return TimeControl.fischer_capped(*numbers)
+        if not all(0 <= number <= MOST or number == -1 for number in numbers) or -1 in numbers[:2]:
+            numbers = []
+        match system, numbers:
+            case "absolute", [main] if main > 0:
+                return TimeControl.absolute(main)
+            case "canadian", [main, period, stones] if period > 0 and stones >= 1 and stones % 1 == 0:
+                return TimeControl.canadian(main, period, int(stones))
+            case "byoyomi", [main, period, periods] if period > 0 and periods >= 1 and periods % 1 == 0:
+                return TimeControl.byoyomi(main, period, int(periods))
+            case "fischer", [main, increment] if main > 0:
+                return TimeControl.fischer(main, increment)
+            case System.FISCHER_CAPPED.value, [main, increment, cap, most] if main > 0 and cap and most:
+                return TimeControl.fischer_capped(main, increment, cap, most)
     raise ClockError(f"not a time control: {shown(text)} (one of {FORMS})")
 
 

@@ -82,7 +82,7 @@ class Conduct:
 
 @dataclass
 class Outcome:
-    """How a game ended."""
+    """How a game ended: the entries of its record that say so."""
 
     result: str
     reason: str
@@ -108,6 +108,7 @@ class Forfeit(Exception):
         self.detail = detail
 
 
+@dataclass
 class Referee:
     """One game, from the empty board to its record.
 
@@ -115,32 +116,25 @@ class Referee:
     the longest turn (Conduct); and twice `score` for each engine and for the judge, whose start counts too (Limits).
     """
 
-    def __init__(
-        self,
-        number: int,
-        engines: tuple[Engine, Engine],
-        black: int,
-        terms: Terms,
-        conduct: Conduct,
-        opening: Opening,
-        judge: Engine | None = None,
-    ) -> None:
-        """`black` is the engine that plays black in this game, 0 or 1. `judge` is asked who won if that is disputed."""
-        self.number = number
-        self.engines = engines
-        self.black = black
-        self.terms = terms
-        self.conduct = conduct
-        self.opening = opening
-        self.judge = judge
+    number: int
+    engines: tuple[Engine, Engine]
+    black: int
+    """The engine that plays black in this game, 0 or 1."""
+    terms: Terms
+    conduct: Conduct
+    opening: Opening
+    judge: Engine | None = None
+    """Who is asked who won if that is disputed."""
+
+    def __post_init__(self) -> None:
+        """Set up the board and the clocks."""
+        terms = self.terms
         self.game = Game(terms.width, terms.height, terms.rules, terms.komi)
         if terms.handicap:
             self.game.place_handicap(terms.handicap)
-        self.clocks = [SideClock(terms.control, conduct.lag) if terms.control else None for _ in engines]
-        self.seconds = [0.0, 0.0]
-        self.longest = [0.0, 0.0]
-        self.own_moves = [0, 0]
-        self.late = [0, 0]
+        self._clocks = [SideClock(terms.control, self.conduct.lag) if terms.control else None for _ in self.engines]
+        self._seconds, self._longest = [0.0, 0.0], [0.0, 0.0]
+        self._own_moves, self._late = [0, 0], [0, 0]
         self._listened = [0.0, 0.0]
         """Seconds that each engine took to hear of its opponent's last move: its clock runs from that move on."""
 
@@ -165,16 +159,11 @@ class Referee:
             black=self.black,
             opening=[to_vertex(point, self.terms.height) for point in self.opening],
             moves=len(self.game.moves),
-            result=outcome.result,
-            reason=outcome.reason,
-            detail=outcome.detail,
-            scores=outcome.scores,
-            agreed=outcome.agreed,
-            settled_by=outcome.settled_by,
-            seconds=[round(s, 3) for s in self.seconds],
-            longest=[round(s, 3) for s in self.longest],
-            own_moves=self.own_moves,
-            late=self.late,
+            **vars(outcome),
+            seconds=[round(s, 3) for s in self._seconds],
+            longest=[round(s, 3) for s in self._longest],
+            own_moves=self._own_moves,
+            late=self._late,
             stderr_lines=[now[0] - before[0] for before, now in zip(noise, after, strict=True)],
             stray_lines=[now[1] - before[1] for before, now in zip(noise, after, strict=True)],
         )
@@ -216,7 +205,7 @@ class Referee:
 
     def _ask(self, side: int, colour: int) -> str:
         """The answer to genmove, with the clock running since the opponent's move."""
-        engine, clock = self.engines[side], self.clocks[side]
+        engine, clock = self.engines[side], self._clocks[side]
         started = time.monotonic() - self._listened[side]
         hang = allowed = self.conduct.longest_turn(clock)
         with self._listening_to(side):
@@ -237,14 +226,14 @@ class Referee:
         return answer
 
     def _charge(self, side: int, seconds: float) -> None:
-        self.seconds[side] += seconds
-        self.longest[side] = max(self.longest[side], seconds)
-        self.own_moves[side] += 1
-        clock = self.clocks[side]
+        self._seconds[side] += seconds
+        self._longest[side] = max(self._longest[side], seconds)
+        self._own_moves[side] += 1
+        clock = self._clocks[side]
         if clock is None:
             return
         if clock.spend(seconds) > 0:
-            self.late[side] += 1
+            self._late[side] += 1
             if self.conduct.enforce_clock:
                 raise self._overtime(side, seconds)
 
@@ -262,7 +251,7 @@ class Referee:
         return point
 
     def _tell(self, side: int, colour: int, point: int) -> None:
-        seconds = self.conduct.longest_turn(self.clocks[side])
+        seconds = self.conduct.longest_turn(self._clocks[side])
         try:
             with self._listening_to(side):
                 self.engines[side].play(colour, point, self.terms.height, seconds)

@@ -108,6 +108,7 @@ def _bar(command: str, contests: Sequence[Contest], games: int) -> Iterator[Call
             first, second = contest.sides
             bar.advance(1, f"{first + 1}-{second + 1}: {contest.record.games[-1].result}")
 
+        bar.advance(0)
         yield advance
 
 

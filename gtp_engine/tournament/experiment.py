@@ -23,16 +23,13 @@ from gtp_engine.match.command import EXIT_FAULTS
 from gtp_engine.match.conditions import BoardSize, read_conditions
 from gtp_engine.players import check
 from gtp_engine.tournament.command import play_pairs
-from gtp_engine.tournament.findings import MISSING, Findings, Row, can_draw
-from gtp_engine.tournament.results import Results
-from nobi_machine.files import PUBLIC, write_whole
+from gtp_engine.tournament.report import MISSING, can_draw, draw, print_results
 from nobi_machine.launch import python_command
 from nobi_machine.locks import folder_for_one
 from nobi_machine.parameters import ParameterError
-from nobi_machine.terminal import amount
 from nobi_machine.text import printable, shown
 
-PLAYER, VISITS, TIME, WORKERS = "player", "visits", "time", "workers"
+PLAYER, VISITS, TIME, _ = OPTIONS = ("player", "visits", "time", "workers")
 """What every engine of an experiment is told by an option of its own, unless it is what is varied."""
 MOST_VALUES = 40
 
@@ -129,7 +126,7 @@ EXPERIMENTS = {
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for the records, the tables and the picture; an experiment found there goes on.  "
+    help="Folder for the records, the results and the picture; an experiment found there goes on.  "
     "[default: experiment-NAME]",
 )
 @click.option(
@@ -154,10 +151,9 @@ def experiment(
 ) -> int:
     """Play one of the experiments that tutorials on tree search describe.
 
-    Players of this program that differ in one option play each other; a table (NAME.md, NAME.csv) and a picture
-    (NAME.svg, with the extra `review`) show their Elo; results.html and results.json are as those of `nobi tournament`.
-    It can be interrupted at any time, and the same command goes on.
-    The exit code is 0, or 3 if an engine misbehaved.
+    Players of this program that differ in one option play each other. The tables, results.html and results.json are
+    as those of `nobi tournament`, and a picture (NAME.svg, with the extra `review`) shows the Elo of each value. It can
+    be interrupted at any time, and the same command goes on. The exit code is 0, or 3 if an engine misbehaved.
     """
     chosen = _chosen(name, games, player, option, values, visits)
     folder = out or Path(f"experiment-{name}")
@@ -172,14 +168,10 @@ def experiment(
     commands = [python_command("gtp_engine.cli", "gtp", *engine.arguments) for engine in planned.engines]
     with folder_for_one(folder):
         found = play_pairs("experiment", name, planned.pairs, commands, labels, conditions, chosen.games, folder)
-        played = f"{amount(found.games, 'game')} on {size[0]}x{size[1]}, komi {conditions.terms.komi:g}, "
-        findings = findings_of(chosen, planned, found, played + limit_text(chosen, seconds))
-        write_whole(folder / f"{name}.md", findings.as_markdown().encode(), PUBLIC)
-        write_whole(folder / f"{name}.csv", findings.as_csv().encode(), PUBLIC)
-        click.echo(findings.as_markdown(), nl=False)
+        print_results(found)
         if can_draw():
             picture.parent.mkdir(parents=True, exist_ok=True)
-            findings.draw(picture)
+            draw(picture, found, planned.bases, chosen.values, chosen.question, chosen.axis)
         else:
             click.echo(f"experiment: {MISSING}", err=True)
     return EXIT_FAULTS if found.has_faults else 0
@@ -230,7 +222,7 @@ class Plan(NamedTuple):
     engines: list[Engine]
     pairs: list[tuple[int, int]]
     bases: list[int | None]
-    """For each value the engine that its Elo is relative to; None: to the mean of all."""
+    """For each value the engine that its Elo is relative to in the picture; None: to the mean of all."""
 
 
 def plan(chosen: Experiment, seconds: float | None) -> Plan:
@@ -258,16 +250,10 @@ def _engine(chosen: Experiment, player: str, value: str, seconds: float | None) 
     elif option == VISITS:
         label = f"{player} {value}"
     words = {"--player": player, "--workers": str(chosen.workers)}
-    if option in (VISITS, TIME):
-        words[f"--{option}"] = value
-    elif seconds is None:
-        words["--visits"] = str(chosen.visits_of.get(player, chosen.visits))
-    else:
-        words["--time"] = f"{seconds:g}"
-    if option == WORKERS:
-        words["--workers"] = value
-    elif option not in (PLAYER, VISITS, TIME):
-        words["--set"] = f"{option}={value}"
+    if option not in (VISITS, TIME):
+        visits = chosen.visits_of.get(player, chosen.visits)
+        words |= {"--visits": str(visits)} if seconds is None else {"--time": f"{seconds:g}"}
+    words |= {f"--{option}": value} if option in OPTIONS else {"--set": f"{option}={value}"}
     return Engine(label, tuple(itertools.chain(*words.items())))
 
 
@@ -279,30 +265,3 @@ def _check(engine: Engine) -> None:
         check(load(None, settings, {option[2:]: value for option, value in given.items()}))
     except ParameterError as error:
         raise UserError(f"{printable(engine.label)}: {error}") from None
-
-
-def findings_of(chosen: Experiment, planned: Plan, found: Results, played: str) -> Findings:
-    """Collect what an experiment found, in the order of its values. `played` says what was, for the caption."""
-    rows = []
-    for number, (value, base) in enumerate(zip(chosen.values, planned.bases, strict=True)):
-        elo, margin = float(found.ratings.elo[number]), found.ratings.margin(number)
-        if base is not None:
-            elo, margin = found.ratings.difference(number, base)
-        rows.append(Row(value, found.standings[number], elo, margin))
-    base = planned.bases[0]
-    baseline = "the mean of all" if base is None else planned.engines[base].label
-    if chosen.pairing is Pairing.RIVAL:
-        baseline = f"{chosen.rival} with the same {chosen.option}"
-    return Findings(chosen.question, chosen.axis, baseline, played, rows, is_curve=chosen.pairing is not Pairing.ALL)
-
-
-def limit_text(chosen: Experiment, seconds: float | None) -> str:
-    """Say how long the engines thought, for the caption: `seconds` a move, or the visits of the experiment."""
-    if chosen.option == VISITS:
-        return "visits as they say"
-    if chosen.option == TIME:
-        return "seconds a move as they say"
-    if seconds is not None:
-        return f"{seconds:g} s a move"
-    others = "".join(f", {player} {visits}" for player, visits in chosen.visits_of.items())
-    return f"{amount(chosen.visits, 'visit')} a move{others}"

@@ -1,4 +1,4 @@
-"""What a tournament found, as tables on a terminal and as one page of HTML that needs no other file.
+"""What a tournament found, as tables on a terminal, as one page of HTML that needs no other file, and as a picture.
 
 Names and messages are engines' own and may be hostile. They pass `printable` where they come in; the terminal's tables
 take them as plain text, and the page gets them escaped.
@@ -7,6 +7,9 @@ take them as plain text, and the page gets them escaped.
 from __future__ import annotations
 
 import html
+import importlib.util
+import io
+import os
 import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -20,6 +23,7 @@ from gtp_engine.match.statistics import Sprt
 from gtp_engine.match.table import METHOD as METHOD_OF_A_MATCH
 from gtp_engine.match.table import faults_text, points, sprt_text, summary, uncounted_text
 from gtp_engine.tournament.results import METHOD, Results, as_json, results
+from nobi_machine.cache import cache_root
 from nobi_machine.files import PUBLIC, write_whole
 from nobi_machine.terminal import amount, print_table
 from nobi_machine.text import printable
@@ -28,6 +32,7 @@ MOST_OF_A_COMMAND = 1000
 """Characters of an engine's command that the page shows."""
 
 COLUMNS = ("", "engine", "Elo", "95 %", "above the next", "points", "games", "score", "s/move", "faults")
+MISSING = "no picture: pip install matplotlib, or pipx inject nobi matplotlib; the same command draws it then"
 CROSS_TABLE = "Points of the row's engine against the column's"
 
 STYLE = """
@@ -178,3 +183,46 @@ def _remarks(found: Results) -> list[str]:
         if "sprt" in facts:
             lines.append(f"{first} against {second}: {sprt_text(facts['sprt'])}")
     return lines
+
+
+def can_draw() -> bool:
+    """Return whether matplotlib is installed."""
+    return importlib.util.find_spec("matplotlib") is not None
+
+
+def draw(path: Path, found: Results, bases: Sequence[int | None], labels: Sequence[str], title: str, axis: str) -> None:
+    """Draw the Elo of the first engines and its 95 % intervals to a file; its suffix, .svg or .png, is the format.
+
+    `bases` has for each of them the engine that its Elo is relative to, None for the mean of all, and `labels` what it
+    is called on the axis. Raises OSError.
+    """
+    os.environ.setdefault("MPLCONFIGDIR", str(cache_root() / "matplotlib"))
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    ratings = found.ratings
+    relative = [
+        (float(ratings.elo[engine]), ratings.margin(engine)) if base is None else ratings.difference(engine, base)
+        for engine, base in enumerate(bases)
+    ]
+    elos, margins = zip(*relative, strict=True)
+    others = {found.standings[base].name for base in bases if base is not None}
+    against = others.pop() if len(others) == 1 else "the other player" if others else "the mean of all"
+    places, picture = range(len(labels)), io.BytesIO()
+    # Text stays text, and names are not random: the same results make the same file.
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "nobi", "font.family": "sans-serif"}):
+        figure = Figure(figsize=(7, 4), layout="constrained")
+        axes = figure.subplots()
+        axes.axhline(0, color="#bbb", linewidth=0.8)
+        shape = "o-" if any(base is not None for base in bases) else "o"
+        axes.errorbar(places, elos, yerr=margins, fmt=shape, color="#0b7a75", capsize=4, linewidth=1.4)
+        axes.set_xticks(places, [label.replace("$", r"\$") for label in labels])
+        axes.set_xlabel(axis)
+        axes.set_ylabel(f"Elo against {against}".replace("$", r"\$"))
+        axes.set_title(title, loc="left", fontsize=12)
+        axes.grid(axis="y", color="#eee")
+        axes.set_axisbelow(True)
+        figure.supxlabel(_title(found), fontsize=7, color="#666")
+        metadata = {"Date": None} if path.suffix == ".svg" else {}
+        figure.savefig(picture, format=path.suffix[1:], metadata=metadata, dpi=120)
+    write_whole(path, picture.getvalue(), PUBLIC)

@@ -360,12 +360,3 @@ def test_the_end_of_stderr_is_waited_for_where_the_engine_has_ended() -> None:
     assert log.lines(60) == 1
     assert engine.last_words() == "stub: crashing now"
     engine.discard()
-
-
-def test_stderr_goes_to_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "stderr.txt"
-    log = ErrorLog(path)
-    engine = GtpClient(scripted("print('hello', file=sys.stderr)"), log)
-    engine.close()
-    assert log.lines(5) == 1
-    assert path.read_text() == "hello\n"

@@ -19,7 +19,7 @@ import pytest
 from go_rules.sgf.reader import read_sgf
 from gtp_engine import cli
 from gtp_engine.errors import UserError
-from gtp_engine.match.record import GameRecord, MatchRecord, MatchTerms, tally
+from gtp_engine.match.record import GameRecord, MatchRecord, MatchTerms
 from gtp_engine.match.table import points, print_result, summary
 from gtp_engine.version import VERSION
 from nobi_machine.locks import folder_for_one
@@ -303,30 +303,6 @@ TERMS = MatchTerms(
     commands=[["a"], ["b"]], names=["A", "B"], width=9, height=9, komi=7.0, rules="chinese", time="",
     enforce_clock=False, visits=0, max_moves=0, openings="none", count_board=False,
 )  # fmt: skip
-
-
-def test_summary() -> None:
-    games = [
-        game(0, "B+3", agreed=True),
-        game(1, "B+3", agreed=True),
-        game(2, "0", agreed=True),
-        game(3, "?", agreed=False),
-        game(4, "W+F", reason="crash"),
-    ]
-    result = summary(TERMS, games)
-    assert (result["wins"], result["draws"], result["losses"], result["uncounted"]) == (1, 1, 2, 1)
-    assert result["score"] == 0.375
-    assert result["faults"] == [{"crash": 1}, {}]
-    assert (result["scores_compared"], result["scores_differ"]) == (4, 1)
-    assert result["as_black"] == [1, 1, 3]
-    assert result["late_moves"] == [0, 5]
-    assert result["seconds_per_move"] == [0.2, 0.4]
-    assert tally(games).score == 0.375
-
-
-def test_a_word_that_nobody_confirmed_shows_in_the_table(capsys: pytest.CaptureFixture[str]) -> None:
-    print_result(TERMS, [game(0, "B+3", settled_by="one score"), game(1, "W+3", settled_by="one score")])
-    assert "Settled otherwise: 2 by one score." in capsys.readouterr().out
 
 
 def test_a_match_without_a_game_that_counts_says_so(capsys: pytest.CaptureFixture[str]) -> None:

@@ -186,15 +186,3 @@ def test_an_engine_that_refuses_the_terms_loses(referee_game: Play) -> None:
     game = referee_game([], ["--bad", "refuse-komi@1"])
     assert (game.result, game.reason) == ("B+F", record.TERMS_REFUSED)
     assert game.detail == "engine B: refuses `komi 0.5`: never"
-
-
-def test_rules_and_visits_are_sent_to_those_who_listen(referee_game: Play, tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    kata = ["--lists", "kata-set-rules", "--lists", "kata-set-param", "--log", str(log), "--score", "0"]
-    referee_game(kata, kata, visits=10)
-    lines = log.read_text().splitlines()
-    assert "kata-set-param maxVisits 10" in lines
-    assert any(line.startswith('kata-set-rules {"hasButton": false, "ko": "SIMPLE"') for line in lines)
-    game = referee_game(kata, [], visits=10)
-    assert (game.reason, game.winner) == (record.TERMS_REFUSED, 0)
-    assert "takes no visits" in game.detail

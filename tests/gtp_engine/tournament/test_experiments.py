@@ -1,27 +1,18 @@
-"""The experiments: who plays whom, the tables and pictures, and what the command refuses."""
+"""The experiments: who plays whom, and what the command refuses."""
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import importlib.util
-import io
-import xml.etree.ElementTree as ElementTree
+import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from gtp_engine import cli
 from gtp_engine.configuration.sources import load
-from gtp_engine.match.statistics import Tally
 from gtp_engine.players import check
-from gtp_engine.tournament.experiment import EXPERIMENTS, PLAYER, Pairing, findings_of, limit_text, plan
-from gtp_engine.tournament.findings import COLUMNS
-from gtp_engine.tournament.results import Results, Standing, rate
+from gtp_engine.tournament.experiment import EXPERIMENTS, PLAYER, Pairing, plan
 from nobi_machine.locks import folder_for_one
-
-needs_matplotlib = pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="matplotlib is missing")
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
@@ -70,10 +61,6 @@ def test_the_limits_of_the_engines() -> None:
     assert limits("simulations", 0.25) == [("--visits", "50"), ("--visits", "100")]
     assert EXPERIMENTS["players"].option == PLAYER
     assert limits("players", None) == [("--visits", "100"), ("--visits", "1000")]
-    assert limit_text(EXPERIMENTS["exploration"], 0.25) == "0.25 s a move"
-    assert limit_text(EXPERIMENTS["simulations"], 0.25) == "visits as they say"
-    assert limit_text(dataclasses.replace(EXPERIMENTS["rave"], option="time"), 0.25) == "seconds a move as they say"
-    assert limit_text(dataclasses.replace(EXPERIMENTS["rave"], visits=1), None) == "1 visit a move"
 
 
 @pytest.mark.parametrize("seconds", [None, 0.25])
@@ -97,48 +84,6 @@ def test_every_engine_has_its_value_whatever_the_others_have_in_common(
     assert all(each.keys() & {"time", "visits"} == limits for each in found)
 
 
-def results(points: list[list[float]]) -> Results:
-    """The results of engines with these points, without records."""
-    array = np.array(points)
-    won, lost = array.sum(axis=1), array.sum(axis=0)
-    standings = [
-        Standing(f"e{i}", Tally(int(won[i]), 0, int(lost[i])), 0, {"crash": 1} if i == 2 else {}, 10, 0.5)
-        for i in range(len(points))
-    ]
-    return Results(standings, array, rate(array), [])
-
-
-def test_the_tables_can_be_read() -> None:
-    experiment = dataclasses.replace(EXPERIMENTS["exploration"], values=("0", "0.5", "1|2"), base="0.5")
-    found = results([[0, 10, 0], [30, 0, 20], [0, 20, 0]])
-    findings = findings_of(experiment, plan(experiment, None), found, "80 games")
-    rows = list(csv.DictReader(io.StringIO(findings.as_csv())))
-    assert tuple(rows[0]) == COLUMNS
-    assert [row["value"] for row in rows] == ["0", "0.5", "1|2"]
-    assert [float(row["elo"]) for row in rows] == [pytest.approx(-185, abs=8), 0, pytest.approx(0, abs=3)]
-    assert all(float(row["elo_low"]) <= float(row["elo"]) <= float(row["elo_high"]) for row in rows)
-    assert [row["games"] for row in rows] == ["40", "80", "40"]
-    text = findings.as_markdown()
-    lines = [line for line in text.splitlines() if line.startswith("|")]
-    assert {line.replace(r"\|", "").count("|") for line in lines} == {6}
-    assert "| 0.5 | 80 | 50–0–30 | 0 | 0.050 |" in lines
-    assert text.endswith("Faults: 1|2: 1 crash.\n".replace("|", r"\|"))
-
-
-@needs_matplotlib
-def test_the_picture_is_small_and_always_the_same(tmp_path: Path) -> None:
-    experiment = dataclasses.replace(EXPERIMENTS["exploration"], values=("0", "$x_1$", "<b>"), axis="a & b")
-    found = results([[0, 10, 10], [30, 0, 20], [30, 20, 0]])
-    findings = findings_of(experiment, plan(experiment, None), found, "120 games")
-    for name in ("a.svg", "b.svg"):
-        findings.draw(tmp_path / name)
-    text = (tmp_path / "a.svg").read_text()
-    assert text == (tmp_path / "b.svg").read_text()
-    assert len(text) < 30_000
-    words = ["".join(element.itertext()).strip() for element in ElementTree.fromstring(text).iter()]
-    assert {"$x_1$", "<b>", "a & b", "120 games", experiment.question} <= set(words)
-
-
 def test_an_experiment_is_played_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,10 +92,9 @@ def test_an_experiment_is_played_once(
     code, out, err = run(capsys, *arguments)
     assert code in (0, 3)  # with so few visits the two may not agree on a score
     assert err.splitlines()[-1].startswith("experiment: no picture: pip install matplotlib")
-    assert (tmp_path / "simulations.md").read_text(encoding="utf-8") == out
-    rows = list(csv.DictReader((tmp_path / "simulations.csv").open()))
-    assert [row["value"] for row in rows] == ["5", "10"]
-    assert [int(row["games"]) + int(row["uncounted"]) for row in rows] == [2, 2]
+    assert out.startswith("2 engines, 2 games, 5x5, chinese rules, komi 7.5")
+    found = json.loads((tmp_path / "results.json").read_text())
+    assert sorted((engine["number"], engine["name"]) for engine in found["engines"]) == [(1, "uct 5"), (2, "uct 10")]
     record = (tmp_path / "02-01" / "record.jsonl").read_text()
     again = run(capsys, *arguments)
     assert again[:2] == (code, out)

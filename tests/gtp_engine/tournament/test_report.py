@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import re
 import sys
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import msgspec
@@ -15,7 +17,7 @@ from gtp_engine.match.conditions import read_conditions
 from gtp_engine.match.play import Contest, open_contest
 from gtp_engine.match.record import GameRecord, tally
 from gtp_engine.match.statistics import Sprt
-from gtp_engine.tournament.report import page, print_results, write_results
+from gtp_engine.tournament.report import draw, page, print_results, write_results
 from gtp_engine.tournament.results import as_json, results
 from tests.gtp_engine.match.test_match import game
 from tests.gtp_engine.tournament.test_tournament import NORTH, QUITTER, SOUTH, Tables, run, small
@@ -209,3 +211,17 @@ def test_a_bar_counts_the_games_of_this_and_of_earlier_runs(
     assert "6/6" in bar
     assert re.findall(r"6/6 .*?([1-3]-[1-3]: \S+)", bar)[-1] == "2-3: W+R"
     assert out.count("\n") == 1, "stdout has the JSON alone"
+
+
+@pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="matplotlib is missing")
+def test_the_picture_is_small_and_always_the_same(tmp_path: Path, contests: list[Contest]) -> None:
+    found = results(NAMES, contests)
+    for name in ("a.svg", "b.svg"):
+        draw(tmp_path / name, found, [1, 1, 1], ["0", "$x_1$", "<b>"], "What is better", "a & b")
+    text = (tmp_path / "a.svg").read_text()
+    assert text == (tmp_path / "b.svg").read_text()
+    assert len(text) < 30_000
+    words = ["".join(element.itertext()).strip() for element in ElementTree.fromstring(text).iter()]
+    assert {"$x_1$", "<b>", "a & b", "What is better", "Elo against Strong"} <= set(words)
+    draw(tmp_path / "c.png", found, [None, None], ["0", "1"], "", "")
+    assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
