@@ -19,7 +19,7 @@ from nets.constant import ConstantEvaluator
 from nets.evaluator import LOSS, SCORE_MEAN, WIN, Evaluation, EvaluationRequest
 from nets.features import CAUGHT, GLOBAL_KOMI, LAST_MOVES
 from tests.systems import needs_signals
-from tests.training.games import random_games, write_records
+from tests.training.games import random_games, read_samples, write_records
 from training.config import DataConfig, RecordsConfig, SelfplayConfig
 from training.labels.samples import (
     HAS_OWNERSHIP,
@@ -28,7 +28,6 @@ from training.labels.samples import (
     HAS_VALUE,
     Samples,
     concatenate,
-    read_samples,
     sample_files,
     unpack_planes,
 )
