@@ -71,12 +71,8 @@ class RunConfig(ParameterTable, section="run"):
     seed: int = parameter(1, "seed of all random numbers", low=0)
     device: str = parameter("auto", "auto: cuda where there is one", choices=("auto", "cpu", "cuda"))
     precision: str = parameter("auto", "auto: bf16 where it is faster", choices=("auto", "fp32", "bf16"))
-    threads: int = parameter(
-        0, "threads that make positions, and label in int16; 0: one for each core", low=0, high=256
-    )
-    yardstick: str = parameter(
-        "", "file of KataGo's training rows to measure with, such as kata-rows-1024.npz; empty: none"
-    )
+    threads: int = parameter(0, "threads that make positions and label; 0: one for each core", low=0, high=256)
+    yardstick: str = parameter("", "a file of KataGo's training rows to measure with: kata-rows-1024.npz; empty: none")
     measure_every: float = parameter(10.0, "minutes between yardstick measures and plots", above=0)
     save_every: float = parameter(5.0, "minutes between checkpoints", above=0)
 
@@ -97,27 +93,17 @@ class PlayConfig(ParameterTable, section="data.play"):
     """Positions out of games that the teacher and the student play by their policies, without a search."""
 
     temperature: float = parameter(0.8, "temperature of the policy that moves are drawn from", above=0)
-    early_temperature: float = parameter(
-        0.0, "added to it at a game's start; halves every N moves on boards of N lines", low=0
-    )
+    early_temperature: float = parameter(0.0, "added to it at first; halves every N moves on boards of N lines", low=0)
     random_moves: float = parameter(0.02, "share of the moves that are drawn from all legal ones", low=0, high=1)
-    student: float = parameter(0.5, "share of the games whose moves are drawn from the student's policy", low=0, high=1)
-    opponent: float = parameter(
-        0.0, "share of those in which the teacher's policy plays one side, and punishes mistakes", low=0, high=1
-    )
-    handicap: float = parameter(
-        0.1, "share of the games with black stones before white's first move, up to nine on 19x19", low=0, high=1
-    )
+    student: float = parameter(0.5, "share of the games that the student's policy plays", low=0, high=1)
+    opponent: float = parameter(0.0, "share of those in which the teacher's policy plays one side", low=0, high=1)
+    handicap: float = parameter(0.1, "share of the games with black stones at first, nine at most", low=0, high=1)
     opening: float = parameter(2.0, "random moves that a game starts with, on average", low=0)
     excursions: float = parameter(
-        0.0,
-        "chance, at each move, of an excursion: one to six moves that are learned from and taken back, as in a search",
-        low=0, high=1,
-    )  # fmt: skip
-    excursion_temperature: float = parameter(1.0, "temperature of the policy in excursions", above=0)
-    own_size: float = parameter(
-        0.5, "share, in quarters, of the batches on 9x9, 13x13 or 19x19 only; the others mix sizes", low=0, high=1
+        0.0, "chance, at each move, of one to six moves that are learned from and taken back", low=0, high=1
     )
+    excursion_temperature: float = parameter(1.0, "temperature of the policy in excursions", above=0)
+    own_size: float = parameter(0.5, "share, in quarters, of the batches on 9x9, 13x13 or 19x19 only", low=0, high=1)
 
 
 @dataclass(frozen=True)
@@ -132,9 +118,7 @@ class SelfplayConfig(ParameterTable, section="data.selfplay"):
         0.5, "weight of the game's result in the value label; the rest is the search's value", low=0, high=1
     )
     handicap: float = parameter(0.05, "share of the games with two to four black stones", low=0, high=1)
-    records: float = parameter(
-        0.0, "share of the games on 19x19 canvases whose moves are those of a record", low=0, high=1
-    )
+    records: float = parameter(0.0, "share of the games on 19x19 whose moves are those of a record", low=0, high=1)
 
 
 @dataclass(frozen=True)
@@ -145,32 +129,21 @@ class DataConfig(ParameterTable, section="data"):
     records_share: float = parameter(0.6, "steps on positions from records", low=0)
     play_share: float = parameter(0.4, "steps on positions from games by policy", low=0)
     samples_share: float = parameter(0.0, "steps on sample files", low=0)
-    samples: tuple[str, ...] = parameter(
-        (), "sample files, and folders of them, searched anew as they grow; `nobi learn` takes its self-play instead"
-    )
+    samples: tuple[str, ...] = parameter((), "sample files and folders of them; in `nobi learn`, its own games instead")
     canvas_shares: dict[str, float] = parameter(
-        {"9": 0.3, "13": 0.3, "19": 0.4},
-        "shares of the steps on games by policy that are on boards up to 9, 10 to 13, 14 to 19; of the games of `nobi "
-        "selfplay`",
+        {"9": 0.3, "13": 0.3, "19": 0.4}, "shares of games on boards up to 9, 10 to 13, 14 to 19"
     )
     own_komi: float = parameter(0.6, "share of the games with the rule set's customary komi", low=0, high=1)
     komi_deviation: float = parameter(10.0, "standard deviation, in points, of other komi from it", low=0, high=1000)
     balanced_share: float = parameter(
         0.3, "share of the positions that are learned from once more with balanced komi", low=0, high=1
     )
-    balanced_most: float = parameter(
-        30.0, "leads beyond so many points, counted as on 19x19, are not balanced: hardly a game has such komi", low=0
-    )
-    doublings_share: float = parameter(
-        0.0, "share of those in which one side is stronger by playout doublings, for handicap games", low=0, high=1
-    )
+    balanced_most: float = parameter(30.0, "leads beyond so many points, counted as on 19x19, are not balanced", low=0)
+    doublings_share: float = parameter(0.0, "share of those in which one side has playout doublings", low=0, high=1)
     forgotten: float = parameter(
-        0.02, "chance of each last move, the newest first, to be hidden with all before it; as in a set-up position",
-        low=0, high=1,
-    )  # fmt: skip
-    repeats: int = parameter(
-        1, "steps on each batch that a teacher labels; all but the first come later, turned round", low=1, high=8
+        0.02, "chance of each last move to be hidden with all before it, as in a set-up position", low=0, high=1
     )
+    repeats: int = parameter(1, "steps on each batch that a teacher labels, later ones turned round", low=1, high=8)
     rules: dict[str, float] = parameter(RULE_SHARES, "shares of the rule sets")
     records: RecordsConfig = RecordsConfig()
     play: PlayConfig = PlayConfig()
@@ -215,11 +188,7 @@ class LearnConfig(ParameterTable, section="learn"):
     match_visits: int = parameter(100, "visits of a move in the match", low=1)
     match_sizes: tuple[int, ...] = parameter((9, 19), "boards; the match is played on each")
     match_elo: str = parameter("0:40", "LOW:HIGH, the Elo differences between which the sequential test decides")
-    precision: str = parameter(
-        "auto",
-        "of games and matches; auto: int16 where it loses nothing, which a network that knows little seldom allows",
-        choices=("auto", "int16", "fp32"),
-    )
+    precision: str = parameter("auto", "of games and matches; auto: int16 or fp32", choices=("auto", "int16", "fp32"))
     anchor: str = parameter("", "a GTP engine that the best network is measured against; empty: none")
     anchor_every: int = parameter(5, "generations from one such match to the next", low=1)
     anchor_games: int = parameter(20, "games against it on each board", low=2)

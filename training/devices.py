@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
 import time
 from collections.abc import Callable
-from functools import cache, lru_cache
-from typing import Any, TypeVar
+from functools import cache
+from typing import TypeVar
 
 import torch
 from torch import nn
@@ -20,40 +19,15 @@ TRIAL_SIZE = 1024
 TRIALS = 5
 """How often each precision is tried, in turns. The first trial warms up, and the fastest counts."""
 
-MMAP_THRESHOLD, TRIM_THRESHOLD = -3, -1
-"""Parameters of glibc's `mallopt` (malloc.h)."""
-LARGE_BYTES = (1 << 30, 1 << 25)
-"""Pieces from this size on are still given back at once: the larger of what this glibc takes."""
-
-
-@lru_cache(maxsize=1)
-def keep_freed_memory() -> bool:
-    """Have the C library keep memory that tensors have freed. Return whether it does; only glibc can be asked.
-
-    A batch's activations are some megabytes each. By default glibc gives memory back as soon as more is free than twice
-    the largest piece, and the system fills the next step's pages with zeros: a tenth of a step's time.
-    """
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (OSError, AttributeError, TypeError):  # no glibc
-        return False
-    is_kept = any(mallopt(MMAP_THRESHOLD, size) for size in LARGE_BYTES)
-    return bool(is_kept and mallopt(TRIM_THRESHOLD, -1))
-
-
-def place_on(network: Network, device: torch.device) -> Network:
-    """Move a network to the device, with channels last in memory, where convolutions are fastest."""
-    network.to(device=device)
-    # torch's annotations leave this form of it out.
-    to_format: Any = network.to
-    to_format(memory_format=torch.channels_last)
-    return network
-
-
 BF16_CAPABILITY = 8
 """The first compute capability of NVIDIA's GPUs that multiply bf16; older ones compute it in float32."""
 COMPILED_VARIANTS = 64
 """How many versions of a module's compiled code torch may keep."""
+
+
+def place_on(network: Network, device: torch.device) -> Network:
+    """Move a network to the device, with channels last in memory, where convolutions are fastest."""
+    return network.to(device=device, memory_format=torch.channels_last)
 
 
 class Compilation:

@@ -1,4 +1,4 @@
-"""Game records made up for the tests, in the format of the real ones."""
+"""Game records made up for the tests, in the format of the real ones; and what is in a file of samples."""
 
 from __future__ import annotations
 
@@ -8,8 +8,14 @@ import numpy as np
 
 from go_rules.game import Game
 from go_rules.points import PASS, column_of, row_of
+from training.labels.samples import Samples, read_chunk, read_header
 
 SIZE = 19
+
+
+def read_samples(path: Path) -> Samples:
+    """All samples of a file."""
+    return read_chunk(read_header(path))
 
 
 def write_records(path: Path, games: list[list[int]], results: list[int] | None = None, komi: float = 7.5) -> Path:

@@ -15,9 +15,9 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `tr
 from gtp_engine import cli
 from nets.katago.writer import encode_model
 from nets.open import open_network
-from tests.training.games import random_games, write_records
+from tests.training.games import random_games, read_samples, write_records
 from tests.training.networks import new_student
-from training.labels.samples import read_samples, sample_files
+from training.labels.samples import sample_files
 
 SETTINGS = {
     "network.blocks": "2", "network.channels": "8",

@@ -26,8 +26,9 @@ def test_a_described_configuration_reads_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "docs" / "recipes").glob("*.toml")), ids=lambda path: path.stem)
-def test_the_recipes_are_configurations(path: Path) -> None:
+def test_the_recipes_are_configurations(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     read_config(path)
+    assert capsys.readouterr().err == ""
 
 
 def test_a_text_may_have_quotation_marks() -> None:

@@ -18,7 +18,7 @@ from go_rules.rule_names import preset
 from nets.evaluator import LOSS, SCORE_MEAN, WIN, ConstantEvaluator, Evaluation, EvaluationRequest
 from nets.features import CAUGHT, GLOBAL_KOMI, LAST_MOVES
 from tests.systems import needs_signals
-from tests.training.games import random_games, write_records
+from tests.training.games import random_games, read_samples, write_records
 from training.config import DataConfig, RecordsConfig, SelfplayConfig
 from training.labels.samples import (
     HAS_OWNERSHIP,
@@ -27,7 +27,6 @@ from training.labels.samples import (
     HAS_VALUE,
     Samples,
     concatenate,
-    read_samples,
     sample_files,
     unpack_planes,
 )

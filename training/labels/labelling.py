@@ -18,7 +18,7 @@ from torch import Tensor
 from nets.evaluator import GLOBAL_FEATURES, LEAD, SPATIAL_PLANES
 from nobi_machine.interruption import interruptible
 from training.config import TrainingConfig
-from training.devices import Compilation, choose_device, is_faster_in_bf16, keep_freed_memory
+from training.devices import Compilation, choose_device, is_faster_in_bf16
 from training.files import write_whole
 from training.labels.batches import Batch, BatchLoader
 from training.labels.komi_balancing import choose_balanced, with_balanced_komi
@@ -66,8 +66,6 @@ class Labeller:
         """Choose the device and open the teacher. Raises TrainingError."""
         self.config, run = config, config.run
         self.device = choose_device(run.device)
-        if self.device.type == "cpu":
-            keep_freed_memory()
         torch.manual_seed(run.seed)
         torch.set_float32_matmul_precision("high")
         torch.backends.cudnn.benchmark = True

@@ -276,11 +276,6 @@ def _problem(samples: Samples) -> str | None:
     return None
 
 
-def read_samples(path: Path) -> Samples:
-    """Read all samples of a file. Raises TrainingError."""
-    return read_chunk(read_header(path))
-
-
 def read_origin(source: Path) -> Origin:
     """Return the origin of the samples in a file or folder, as far as they are written. Raises TrainingError."""
     origin = Origin()

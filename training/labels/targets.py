@@ -12,42 +12,31 @@ from torch import Tensor
 
 from nets.evaluator import LOSS, SCORE_COLUMNS, WIN
 from nets.symmetry import symmetry_permutations
-from training.labels.samples import (
-    HAS_ERRORS,
-    HAS_OPTIMISTIC,
-    HAS_OWNERSHIP,
-    HAS_POLICY,
-    HAS_SCORE,
-    HAS_VALUE,
-    Samples,
-    unpack_probabilities,
-)
+from training.labels.samples import Samples, unpack_probabilities
 from training.network import NetworkEvaluation
 from training.positions.canvas import MOVE, OUTCOME, REPLY
 
+KINDS = 6
+"""How many kinds of targets there are: policy, optimistic policy, value, score, errors, ownership."""
+
 
 class Targets(NamedTuple):
-    """What N positions should evaluate to, from the view of the side to move. A weight of 0 marks what is not known."""
+    """What N positions should evaluate to, from the view of the side to move."""
 
     policy: Tensor
     """[N, S*S + 1] probabilities, 0 outside the board"""
-    policy_weight: Tensor
-    """[N], as all weights"""
     optimistic: Tensor
     """[N, S*S + 1] the teacher's optimistic policy, as `policy`"""
-    optimistic_weight: Tensor
     reply: Tensor
     """int64 [N] the cell of the opponent's next move, -1 unknown"""
     value: Tensor
     """[N, 3] probabilities of win, loss, no result"""
-    value_weight: Tensor
     score: Tensor
     """[N, 6] the columns of `Evaluation.score`"""
-    score_weight: Tensor
-    errors_weight: Tensor
     ownership: Tensor
     """[N, S*S] in [-1, 1]"""
-    ownership_weight: Tensor
+    known: Tensor
+    """[N, KINDS] 1 where each kind of target is known, else 0; in the order of the bits of `Samples.known`"""
 
     def to(self, device: torch.device) -> Targets:
         """Copy the targets to a device, without waiting for it."""
@@ -62,22 +51,10 @@ def targets_from_teacher(evaluation: NetworkEvaluation, reply: Tensor, has_error
     """Take a teacher's evaluation as targets, and `reply`, int64 [N], from the record: the opponent's next move.
 
     `has_errors` says whether the teacher estimates the time left and short-term errors."""
-    ones = torch.ones_like(evaluation.value[:, 0])
     optimistic = evaluation.policy if evaluation.optimistic is None else evaluation.optimistic
-    return Targets(
-        policy=evaluation.policy.softmax(1),
-        policy_weight=ones,
-        optimistic=optimistic.softmax(1),
-        optimistic_weight=ones,
-        reply=reply,
-        value=evaluation.value,
-        value_weight=ones,
-        score=evaluation.score,
-        score_weight=ones,
-        errors_weight=ones if has_errors else torch.zeros_like(ones),
-        ownership=evaluation.ownership,
-        ownership_weight=ones,
-    )
+    policy, _, value, score, ownership = evaluation
+    known = torch.tensor([1.0, 1.0, 1.0, 1.0, float(has_errors), 1.0], device=reply.device).expand(len(reply), KINDS)
+    return Targets(policy.softmax(1), optimistic.softmax(1), reply, value, score, ownership, known)
 
 
 def targets_from_records(labels: Tensor, cells: int) -> Targets:
@@ -85,48 +62,27 @@ def targets_from_records(labels: Tensor, cells: int) -> Targets:
 
     `labels` is int16 [N, LABELS]; `cells` is S*S of the canvas."""
     move, outcome = labels[:, MOVE].long(), labels[:, OUTCOME].float()
-    count = len(labels)
-    zeros = torch.zeros(count, device=labels.device)
-    policy = torch.zeros(count, cells + 1, device=labels.device)
-    policy.scatter_(1, move.clamp(min=0)[:, None], (move >= 0).float()[:, None])
-    value = torch.zeros(count, 3, device=labels.device)
+    zeros = torch.zeros(len(labels), cells + 1, device=labels.device)
+    policy = zeros.scatter(1, move.clamp(min=0)[:, None], (move >= 0).float()[:, None])
+    value = zeros[:, :3].clone()
     value[:, WIN], value[:, LOSS] = (outcome > 0).float(), (outcome < 0).float()
-    return Targets(
-        policy=policy,
-        policy_weight=(move >= 0).float(),
-        optimistic=policy,
-        optimistic_weight=zeros,
-        reply=labels[:, REPLY].long(),
-        value=value,
-        value_weight=(outcome != 0).float(),
-        score=torch.zeros(count, SCORE_COLUMNS, device=labels.device),
-        score_weight=zeros,
-        errors_weight=zeros,
-        ownership=torch.zeros(count, cells, device=labels.device),
-        ownership_weight=zeros,
-    )
+    none = zeros[:, 0]
+    known = torch.stack([(move >= 0).float(), none, (outcome != 0).float(), none, none, none], 1)
+    return Targets(policy, policy, labels[:, REPLY].long(), value, zeros[:, :SCORE_COLUMNS], zeros[:, :cells], known)
 
 
 def targets_from_samples(samples: Samples) -> Targets:
     """Convert the labels of samples to targets on the CPU."""
-
-    def weight(bit: int) -> Tensor:
-        return torch.from_numpy((samples.known & bit != 0).astype(np.float32))
-
-    return Targets(
-        policy=torch.from_numpy(unpack_probabilities(samples.policy)),
-        policy_weight=weight(HAS_POLICY),
-        optimistic=torch.from_numpy(unpack_probabilities(samples.optimistic)),
-        optimistic_weight=weight(HAS_OPTIMISTIC),
-        reply=torch.from_numpy(samples.reply.astype(np.int64)),
-        value=torch.from_numpy(samples.value),
-        value_weight=weight(HAS_VALUE),
-        score=torch.from_numpy(samples.score),
-        score_weight=weight(HAS_SCORE),
-        errors_weight=weight(HAS_ERRORS),
-        ownership=torch.from_numpy(samples.ownership.astype(np.float32) / 127.0),
-        ownership_weight=weight(HAS_OWNERSHIP),
+    arrays = (
+        unpack_probabilities(samples.policy),
+        unpack_probabilities(samples.optimistic),
+        samples.reply.astype(np.int64),
+        samples.value,
+        samples.score,
+        samples.ownership.astype(np.float32) / 127.0,
+        np.unpackbits(samples.known[:, None], axis=1, count=KINDS, bitorder="little").astype(np.float32),
     )
+    return Targets(*map(torch.from_numpy, arrays))
 
 
 def turned(spatial: Tensor, targets: Targets, symmetries: Tensor) -> tuple[Tensor, Targets]:

@@ -28,7 +28,7 @@ from nobi_machine.interruption import interruptible
 from nobi_machine.launch import python_command
 from nobi_machine.text import printable, split_command
 from training.config import LearnConfig, TrainingConfig
-from training.files import CARD, CHECKPOINT, STUDENT, make_folder, write_whole
+from training.files import CHECKPOINT, STUDENT, card_beside, make_folder, write_whole
 from training.labels.samples import sample_files
 from training.messages import StatusLine, TrainingError
 from training.run.checkpoint import is_within_leg
@@ -37,8 +37,7 @@ from training.run.trained_network import start_of
 from training.run.training_log import new_figure
 from training.selfplay import selfplay
 
-BEST, BEST_CARD = "best.bin.gz", "best.json"
-CANDIDATE, CANDIDATE_CARD = "candidate.bin.gz", "candidate.json"
+BEST, CANDIDATE = "best.bin.gz", "candidate.bin.gz"
 SELFPLAY, MATCHES, GENERATIONS = "selfplay", "matches", "learn.json"
 OWN_ENGINE = "nobi"
 """What stands for this installation's `nobi gtp` in the commands of `nobi match`."""
@@ -81,7 +80,7 @@ def learn(folder: Path, config: TrainingConfig, generations: int, budget: float,
             if start_of(folder) is None:
                 status.note(f"{folder} has no network: learning begins with random weights")
             open_run(folder, config).write_network()
-        _copy(folder, (STUDENT, CARD), (BEST, BEST_CARD))
+        _copy(folder, STUDENT, BEST)
     make_folder(folder / MATCHES)
     kept = 0
     for _ in range(generations):
@@ -89,7 +88,7 @@ def learn(folder: Path, config: TrainingConfig, generations: int, budget: float,
         if not _has_unfinished_match(folder, history):
             if not _train_candidate(folder, config, number, budget, threads, status):
                 return kept  # interrupted: the same command goes on with this leg
-            _copy(folder, (STUDENT, CARD), (CANDIDATE, CANDIDATE_CARD))
+            _copy(folder, STUDENT, CANDIDATE)
         status.note(f"generation {number}: match")
         networks = folder / CANDIDATE, folder / BEST
         results = [
@@ -99,9 +98,9 @@ def learn(folder: Path, config: TrainingConfig, generations: int, budget: float,
         is_kept = all(result.is_stronger for result in results)
         candidate = NetworkFile(folder / CANDIDATE).sha256
         if is_kept:
-            _copy(folder, (CANDIDATE, CANDIDATE_CARD), (BEST, BEST_CARD))
+            _copy(folder, CANDIDATE, BEST)
             kept += 1
-        _copy(folder, (BEST, BEST_CARD), (STUDENT, CARD))
+        _copy(folder, BEST, STUDENT)
         anchored = []
         if config.learn.anchor and number % config.learn.anchor_every == 0:
             anchored = [
@@ -140,11 +139,12 @@ def _has_unfinished_match(folder: Path, history: list[dict[str, Any]]) -> bool:
     return candidate.exists() and not (history and history[-1].get("candidate") == NetworkFile(candidate).sha256)
 
 
-def _copy(folder: Path, sources: tuple[str, str], targets: tuple[str, str]) -> None:
+def _copy(folder: Path, source: str, target: str) -> None:
     """Copy a network and its card, where it has one, each whole or not at all."""
-    for source, target in zip(sources, targets, strict=True):
-        if (folder / source).exists():
-            write_whole(folder / target, (folder / source).read_bytes())
+    network = folder / source
+    for found, name in ((network, target), (card_beside(network), card_beside(folder / target).name)):
+        if found.exists():
+            write_whole(folder / name, found.read_bytes())
 
 
 def with_selfplay(config: TrainingConfig, folders: list[Path]) -> TrainingConfig:

@@ -60,9 +60,9 @@ class LegClock:
     def __init__(self, progress: Progress, began: float) -> None:
         """`began` is when the leg, or this part of it, began, by time.monotonic(): what was before its first step
         counts as well."""
-        self._progress = progress
-        self._last = began
-        self._longest_save = self._longest_measure = 0.0
+        self._progress, self._last = progress, began
+        self.longest_save = self.longest_measure = 0.0
+        """The most seconds that it took to write the state, and to measure the network; 0: it was not done yet."""
 
     def tick(self) -> float:
         """Count the seconds since the last call, and return the present time."""
@@ -71,19 +71,11 @@ class LegClock:
         self._last = now
         return now
 
-    def saved(self, seconds: float) -> None:
-        """Note how long it took to write the state."""
-        self._longest_save = max(self._longest_save, seconds)
-
-    def measured(self, seconds: float) -> None:
-        """Note how long it took to measure the network."""
-        self._longest_measure = max(self._longest_measure, seconds)
-
     def reserve(self, unmeasured: float) -> None:
         """Keep as much of the budget for the leg's end as it will need. `unmeasured` is an estimate of the seconds of a
         measurement, for as long as there was none."""
         budget = self._progress.leg_budget
-        needed = SPARE * budget + SAVES * self._longest_save + (self._longest_measure or unmeasured)
+        needed = SPARE * budget + SAVES * self.longest_save + (self.longest_measure or unmeasured)
         self._progress.reserved = min(needed, MOST_RESERVED * budget)
 
 
@@ -207,12 +199,12 @@ class Run:
                 measured = now
                 self._fetch()
                 self._report(self._measure())
-                clock.measured(clock.tick() - now)
+                clock.longest_measure = max(clock.longest_measure, clock.tick() - now)
             if now - saved >= run.save_every * 60 or (is_due and not self._saves):  # once soon: how long does it take?
                 saved = now
                 self._fetch()
                 self._try_to_save()
-                clock.saved(clock.tick() - now)
+                clock.longest_save = max(clock.longest_save, clock.tick() - now)
         self._fetch()
         if progress.spent >= 1.0:
             self._finish_leg()

@@ -109,7 +109,11 @@ def pack(out: Path, config: TrainingConfig, start: dict[str, bytes], python: str
     data = config.data
     if data.samples_share:
         raise TrainingError("sample files do not travel: set data.samples_share to 0")
-    _check_inputs(config)  # before the downloads, which take long
+    # What is missing or damaged is found before the downloads, which take long.
+    if data.records_share:
+        load_records(data.records)
+    if config.run.yardstick:
+        load_yardstick(Path(config.run.yardstick))
     teacher = rounded_network(Path(data.teacher)) if data.teacher else None
     with named_errors(out):
         out.mkdir(parents=True)
@@ -118,15 +122,6 @@ def pack(out: Path, config: TrainingConfig, start: dict[str, bytes], python: str
     except BaseException:
         shutil.rmtree(out, ignore_errors=True)  # or the next try would find that it exists
         raise
-
-
-def _check_inputs(config: TrainingConfig) -> None:
-    """Raise TrainingError, which names the file, where something that is to be copied is missing or damaged."""
-    data = config.data
-    if data.records_share:
-        load_records(data.records)
-    if config.run.yardstick:
-        load_yardstick(Path(config.run.yardstick))
 
 
 def _fill(

@@ -15,11 +15,6 @@ from training.yardstick import Measure
 
 LOSSES = ("policy", "value", "ownership", "score", "soft", "optimistic", "reply", "errors")
 FIGURES = ("policy_cross_entropy", "top1", "value_mse", "lead_mae", "ownership_mse")
-REFERENCES = {
-    "b6c96": (2.783, 0.331, 0.314, 4.63, 0.503),
-    "b7c96h3tfrs-test5": (2.162, 0.433, 0.174, 2.09, 0.488),
-}
-"""Figures of known networks on the 19x19 rows, in the order of FIGURES."""
 
 
 class TrainingLog:
@@ -107,13 +102,10 @@ def draw_plots(entries: list[dict[str, Any]], folder: Path) -> None:
     if not measured:
         return
     figure = new_figure(15, 4)
-    for axes, (i, name) in zip(figure.subplots(1, len(FIGURES)), enumerate(FIGURES), strict=True):
+    for axes, name in zip(figure.subplots(1, len(FIGURES)), FIGURES, strict=True):
         for key, label in (("yardstick", "19x19"), ("small", "smaller boards")):
             points = [(entry["samples"], entry[key][name]) for entry in measured]
             axes.plot(*zip(*points, strict=True), marker=".", label=label)
-        for reference, figures in REFERENCES.items():
-            axes.axhline(figures[i], linestyle=":", linewidth=1, color="grey")
-            axes.annotate(reference, (points[0][0], figures[i]), fontsize=6, color="grey")
         axes.set_title(name.replace("_", " "))
         axes.set_xlabel("positions")
         axes.legend(fontsize=7)

@@ -47,19 +47,19 @@ def loss_of(outputs: Outputs, targets: Targets, mask: Tensor, weights: LossWeigh
     on_board = mask.flatten(1)
     moves = torch.cat([on_board, torch.ones_like(on_board[:, :1])], 1)
     logs = functional.log_softmax(outputs.policy, dim=2)
-    policy, policy_weight = targets.policy, targets.policy_weight
+    policy = targets.policy
+    has_policy, has_optimistic, has_value, has_score, has_errors, has_ownership = targets.known.unbind(1)
+    values = functional.log_softmax(outputs.value, dim=1)
     parts = {
-        "policy": _mean(_cross_entropy(logs[:, PLAIN], policy), policy_weight),
-        "optimistic": _mean(_cross_entropy(logs[:, OPTIMISTIC], targets.optimistic), targets.optimistic_weight),
-        "soft": _mean(_cross_entropy(logs[:, SOFT], softened(policy, moves)), policy_weight),
+        "policy": _mean(_cross_entropy(logs[:, PLAIN], policy), has_policy),
+        "optimistic": _mean(_cross_entropy(logs[:, OPTIMISTIC], targets.optimistic), has_optimistic),
+        "soft": _mean(_cross_entropy(logs[:, SOFT], softened(policy, moves)), has_policy),
         "reply": _reply(logs[:, REPLY], targets.reply),
-        "value": _mean(
-            _cross_entropy(functional.log_softmax(outputs.value, dim=1), targets.value), targets.value_weight
-        ),
-        "score": _mean(_distance(outputs.score, targets.score, SCORE_PARTS), targets.score_weight),
-        "errors": _mean(_distance(outputs.score, targets.score, (VAR_TIME_LEFT,)), targets.errors_weight)
-        + _mean(_own_errors(outputs, targets), targets.score_weight),
-        "ownership": _mean(_ownership(outputs.ownership, targets.ownership, on_board), targets.ownership_weight),
+        "value": _mean(_cross_entropy(values, targets.value), has_value),
+        "score": _mean(_distance(outputs.score, targets.score, SCORE_PARTS), has_score),
+        "errors": _mean(_distance(outputs.score, targets.score, (VAR_TIME_LEFT,)), has_errors)
+        + _mean(_own_errors(outputs, targets, has_errors), has_score),
+        "ownership": _mean(_ownership(outputs.ownership, targets.ownership, on_board), has_ownership),
     }
     total = torch.stack([getattr(weights, name) * part for name, part in parts.items()]).sum()
     return Loss(total, parts)
@@ -94,7 +94,7 @@ def _distance(given: Tensor, wanted: Tensor, columns: tuple[int, ...]) -> Tensor
     return torch.stack(errors).sum(0)
 
 
-def _own_errors(outputs: Outputs, targets: Targets) -> Tensor:
+def _own_errors(outputs: Outputs, targets: Targets, has_errors: Tensor) -> Tensor:
     """Return [N]: how far the squares of the short-term errors that the student says are from those that it has.
 
     These are not the teacher's, which is right where a student is wrong. What the teacher says of its own, if it does,
@@ -110,7 +110,7 @@ def _own_errors(outputs: Outputs, targets: Targets) -> Tensor:
         (SHORTTERM_WINLOSS_ERROR, missed, 1.0, VALUE_SQUARES),
         (SHORTTERM_SCORE_ERROR, missed_score, unit, SCORE_SQUARES),
     ):
-        wanted = own.square() + targets.errors_weight * (targets.score[:, column] / scale).square()
+        wanted = own.square() + has_errors * (targets.score[:, column] / scale).square()
         said = (told[:, column] / scale).square()
         distance = distance + functional.huber_loss(said, wanted, reduction="none", delta=delta)
     return distance

@@ -20,14 +20,14 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `tr
 
 from nets.features import GLOBAL_KOMI
 from nets.katago.writer import encode_model
-from tests.training.games import random_games, write_records
+from tests.training.games import random_games, read_samples, write_records
 from tests.training.networks import new_student, untrained
 from tests.training.run.short_runs import config
 from training.config import PlayConfig, describe
 from training.labels import labelling
 from training.labels.batches import Batch, BatchLoader
 from training.labels.labelling import LabelledBatch, Labeller, label
-from training.labels.samples import read_samples, sample_files
+from training.labels.samples import sample_files
 from training.network import Network, NetworkEvaluation
 from training.positions.canvas import batch_size_on
 

@@ -17,7 +17,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `tr
 from gtp_engine import cli
 from gtp_engine.match.record import BY_BOARD
 from nets.katago.writer import encode_model
-from tests.training.games import random_games, write_records
+from tests.training.games import random_games, read_samples, write_records
 from tests.training.networks import SHAPE, new_student
 from training.config import (
     DataConfig,
@@ -30,7 +30,7 @@ from training.config import (
     describe,
 )
 from training.files import STUDENT
-from training.labels.samples import read_samples, sample_files
+from training.labels.samples import sample_files
 from training.messages import TrainingError
 from training.run import learn as module
 from training.run.learn import (

@@ -53,14 +53,13 @@ def test_a_legs_end_has_its_time(clock: Clock) -> None:
     legs = LegClock(progress, began=-10.0)
     legs.tick()
     assert progress.leg_spent == 30.0  # what was before counts
-    legs.saved(2.0)
+    legs.longest_save = 2.0
     legs.reserve(unmeasured=10.0)
     assert progress.reserved == pytest.approx(1.0 + 2 * 2.0 + 10.0)
-    legs.measured(4.0)
-    legs.measured(3.0)
+    legs.longest_measure = 4.0
     legs.reserve(unmeasured=10.0)
     assert progress.reserved == pytest.approx(1.0 + 2 * 2.0 + 4.0)
     assert progress.spent == pytest.approx(30.0 / 91.0)
-    legs.saved(1000.0)
+    legs.longest_save = 1000.0
     legs.reserve(unmeasured=0.0)
     assert progress.reserved == 50.0

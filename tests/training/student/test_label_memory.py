@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
 from nets.symmetry import symmetry_permutations
-from training.labels.targets import Targets, turned
+from training.labels.targets import KINDS, Targets, turned
 from training.student.learner import LabelMemory
 
 SIDE, COUNT = 5, 3
@@ -25,20 +25,14 @@ def marked(value: float) -> tuple[torch.Tensor, torch.Tensor, Targets]:
     spatial[torch.arange(COUNT), 1, cells] = 1.0
     policy = torch.zeros(COUNT, CELLS + 1)
     policy[torch.arange(COUNT), cells], policy[:, CELLS] = 0.75, 0.25
-    ones = torch.ones(COUNT)
     targets = Targets(
         policy=policy,
-        policy_weight=ones,
         optimistic=2.0 * policy,
-        optimistic_weight=ones,
         reply=torch.tensor([0, -1, CELLS]),
         value=torch.full((COUNT, 3), value),
-        value_weight=ones,
         score=torch.zeros(COUNT, 6),
-        score_weight=ones,
-        errors_weight=ones,
         ownership=policy[:, :CELLS] - 0.5,
-        ownership_weight=ones,
+        known=torch.ones(COUNT, KINDS),
     )
     return spatial.view(COUNT, 22, SIDE, SIDE), torch.full((COUNT, 19), value), targets
 

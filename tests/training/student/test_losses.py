@@ -12,7 +12,7 @@ from nets.evaluator import SHORTTERM_SCORE_ERROR, SHORTTERM_WINLOSS_ERROR, VAR_T
 from training.config import LossWeights
 from training.labels.batches import targets_from_samples
 from training.labels.samples import HAS_POLICY, HAS_SCORE, HAS_VALUE, pack_samples
-from training.labels.targets import Targets, targets_from_records
+from training.labels.targets import KINDS, Targets, targets_from_records
 from training.network import POLICIES, Outputs
 from training.positions.canvas import OFF_BOARD
 from training.student.losses import loss_of, softened
@@ -44,21 +44,15 @@ def random_outputs() -> Outputs:
 
 def same_as(outputs: Outputs, mask: torch.Tensor) -> Targets:
     """Labels that agree with the outputs."""
-    ones = torch.ones(COUNT)
     policy = outputs.policy.detach().softmax(2)
     return Targets(
         policy=policy[:, 0],
-        policy_weight=ones,
         optimistic=policy[:, 1],
-        optimistic_weight=ones,
         reply=torch.full((COUNT,), -1),
         value=outputs.value.detach().softmax(1),
-        value_weight=ones,
         score=outputs.score.detach(),
-        score_weight=ones,
-        errors_weight=ones,
         ownership=outputs.ownership.detach().tanh() * mask.flatten(1),
-        ownership_weight=ones,
+        known=torch.ones(COUNT, KINDS),
     )
 
 
@@ -93,7 +87,7 @@ def test_a_student_says_how_wrong_it_is_itself(teacher_tells: bool) -> None:
     outputs, mask = random_outputs(), board_mask()
     labels = same_as(outputs, mask)._replace(value=outputs.value.detach().softmax(1).roll(1, 1))
     if not teacher_tells:
-        labels = labels._replace(errors_weight=torch.zeros(COUNT))
+        labels = labels._replace(known=torch.tensor([1.0, 1.0, 1.0, 1.0, 0.0, 1.0]).expand(COUNT, KINDS))
     wins = [value[:, 0] - value[:, 1] for value in (outputs.value.detach().softmax(1), labels.value)]
     squares = (wins[0] - wins[1]).square() + teacher_tells * labels.score[:, 4].square()
     scores = teacher_tells * labels.score[:, 5]
@@ -143,10 +137,10 @@ def test_records_teach_their_move_and_result() -> None:
     labels = torch.tensor([[5, 81, 1], [81, -1, -1], [-1, -1, 0], [0, 3, 0]], dtype=torch.int16)
     targets = targets_from_records(labels, CANVAS * CANVAS)
     assert targets.policy.argmax(1)[[0, 1, 3]].tolist() == [5, 81, 0]
-    assert targets.policy_weight.tolist() == [1, 1, 0, 1]
+    assert targets.known[:, 0].tolist() == [1, 1, 0, 1]
     assert targets.reply.tolist() == [81, -1, -1, 3]
     assert targets.value[:2].tolist() == [[1, 0, 0], [0, 1, 0]]
-    assert targets.value_weight.tolist() == [1, 1, 0, 0]
+    assert targets.known[:, 2].tolist() == [1, 1, 0, 0]
 
 
 def test_the_soft_policy_keeps_order_and_board() -> None:
