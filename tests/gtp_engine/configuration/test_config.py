@@ -182,7 +182,7 @@ def test_rules_are_named_as_for_kata_set_rules(name: str, rules: Rules, komi: fl
     file = write(tmp_path / "config.toml", f"rules = {toml_value(name)}\n")
     for configuration in (load(file, [], {}), load(None, [f"rules={name}"], {}), load(None, [], {"rules": name})):
         assert conditions(configuration) == (rules, komi)
-        engine = Dialogue(settings=configuration.fill(EngineSettings(size="9"))).engine
+        engine = Dialogue(settings=configuration.fill(EngineSettings(size="9"))).session
         assert (engine.game.rules, engine.komi) == (rules, komi)
     assert conditions(load(file, ["komi=0.5"], {})) == (rules, 0.5)
 

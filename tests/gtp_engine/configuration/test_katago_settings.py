@@ -13,8 +13,8 @@ from gtp_engine import cli
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.katago import Adopted, Settings, adopt, read_settings
 from gtp_engine.errors import UserError
+from gtp_engine.gtp import command
 from gtp_engine.session.records import conditions
-from gtp_engine.tools import gtp as command
 from gtp_engine.version import GTP_VERSION
 from nobi_machine.parameters import ParameterError
 from nobi_machine.text import printable_path
