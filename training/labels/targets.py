@@ -18,6 +18,8 @@ from training.positions.canvas import MOVE, OUTCOME, REPLY
 
 KINDS = 6
 """How many kinds of targets there are: policy, optimistic policy, value, score, errors, ownership."""
+ERRORS = 4
+"""The number of the errors among them."""
 
 
 class Targets(NamedTuple):
@@ -53,7 +55,8 @@ def targets_from_teacher(evaluation: NetworkEvaluation, reply: Tensor, has_error
     `has_errors` says whether the teacher estimates the time left and short-term errors."""
     optimistic = evaluation.policy if evaluation.optimistic is None else evaluation.optimistic
     policy, _, value, score, ownership = evaluation
-    known = torch.tensor([1.0, 1.0, 1.0, 1.0, float(has_errors), 1.0], device=reply.device).expand(len(reply), KINDS)
+    known = torch.ones(len(reply), KINDS, device=reply.device)
+    known[:, ERRORS] = float(has_errors)
     return Targets(policy.softmax(1), optimistic.softmax(1), reply, value, score, ownership, known)
 
 

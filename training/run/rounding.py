@@ -53,9 +53,8 @@ class _ArrayReader(Reader):
 
 def rounded(values: NDArray[np.float32]) -> NDArray[np.float32]:
     """Round to the nearest numbers of bf16, half to even."""
-    unit = np.uint32(1 << LOST)
+    unit, one = np.uint32(1 << LOST), np.uint32(1)
     numbers = np.ascontiguousarray(values, np.float32).view(np.uint32)
-    numbers = (numbers + (unit // 2 - np.uint32(1)) + ((numbers >> np.uint32(LOST)) & np.uint32(1))) & ~(
-        unit - np.uint32(1)
-    )
+    to_even = (numbers >> np.uint32(LOST)) & one
+    numbers = (numbers + (unit // 2 - one) + to_even) & ~(unit - one)
     return numbers.view(np.float32)
