@@ -14,7 +14,7 @@ USER_ERRORS = (
     ("gtp_engine.errors", "UserError"),
     ("nets.evaluator", "EvaluatorError"),
     ("nobi_machine.parameters", "ParameterError"),
-    ("training.messages", "TrainingError"),
+    ("training.errors", "TrainingError"),
 )
 """Of every exception whose text is one line for the user, the module that defines it and its name. They are named and
 not imported, because some of these modules take long to import."""

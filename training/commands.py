@@ -18,7 +18,7 @@ from nobi_machine.locks import folder_for_one
 from nobi_machine.memory import usable_cores
 from nobi_machine.text import parse_number, printable_path, shown
 from training.config import NetworkConfig, TrainingConfig, describe, override, read_config
-from training.messages import TrainingError
+from training.errors import TrainingError
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 DEFAULT_COUNT = 100_000

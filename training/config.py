@@ -27,7 +27,7 @@ from nobi_machine.parameters import (
     toml_value,
 )
 from nobi_machine.text import parse_json, printable_path, shown
-from training.messages import TrainingError
+from training.errors import TrainingError
 
 RULE_SHARES = {
     "chinese-ogs": 0.3,

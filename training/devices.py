@@ -10,7 +10,8 @@ from typing import TypeVar
 import torch
 from torch import nn
 
-from training.messages import StatusLine, TrainingError
+from nobi_machine.progress import StatusLine
+from training.errors import TrainingError
 
 Network = TypeVar("Network", bound=nn.Module)
 Result = TypeVar("Result")

@@ -27,7 +27,7 @@ from nets.katago.model import Model
 from nets.katago.reader import MAX_BYTES as MAX_NETWORK_BYTES
 from nets.katago.reader import ModelFormatError, decompress, parse_model
 from nobi_machine import files
-from training.messages import TrainingError
+from training.errors import TrainingError
 
 CONFIG, CHECKPOINT, LEG = "training.toml", "checkpoint.pt", "leg"
 START, START_CARD = "start.bin.gz", "start.json"

@@ -42,8 +42,8 @@ from nets.katago.model import (
     softplus_units,
 )
 from nets.katago.writer import VERSION
+from training.errors import TrainingError
 from training.files import read_network
-from training.messages import TrainingError
 from training.positions.canvas import OFF_BOARD
 
 OLDEST_TEACHER = 8

@@ -44,11 +44,13 @@ from nets.evaluator import (
 )
 from nets.features import AT_ROOT, Scratch, encode, scratch_for
 from nobi_machine.interruption import interruptible
+from nobi_machine.progress import StatusLine
 from search.nobi.parameters import SearchParameters
 from search.nobi.player import PuctPlayer
 from search.request import Limits, SearchRequest
 from search.result import SearchResult
 from training.config import DataConfig
+from training.errors import TrainingError
 from training.labels.samples import (
     HAS_ERRORS,
     HAS_OWNERSHIP,
@@ -60,7 +62,6 @@ from training.labels.samples import (
     SampleWriter,
     pack_samples,
 )
-from training.messages import StatusLine, TrainingError
 from training.positions.canvas import cell_at, read_canvas_shares, sizes_on, to_canvas
 from training.positions.encoding import forget
 from training.positions.game_conditions import choose_by_share

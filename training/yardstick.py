@@ -26,6 +26,7 @@ from nets.evaluator import (
     EvaluationRequest,
     Evaluator,
 )
+from training.errors import TrainingError
 from training.files import read_arrays
 from training.labels.samples import (
     HAS_OWNERSHIP,
@@ -37,7 +38,6 @@ from training.labels.samples import (
     unpack_planes,
     unpack_probabilities,
 )
-from training.messages import TrainingError
 from training.positions.canvas import board_cells
 
 CANVAS = 19

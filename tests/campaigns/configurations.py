@@ -36,7 +36,7 @@ from nobi_machine.parameters import MOST_COMPLAINTS, ParameterError, toml_value
 from tests.campaigns.stopping import until_stopped
 from tests.gtp_engine.fakes import Dialogue
 from training.config import TrainingConfig, describe, override, read_config
-from training.messages import TrainingError
+from training.errors import TrainingError
 
 MEMORY = 4 << 30
 SECONDS = 60

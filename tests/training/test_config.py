@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from training.config import NetworkConfig, TrainingConfig, describe, override, read_config
-from training.messages import TrainingError
+from training.errors import TrainingError
 
 ROOT = Path(__file__).parents[2]
 

@@ -21,8 +21,8 @@ from nets.katago.writer import encode_model
 from nets.open import open_network
 from tests.nets.random_networks import RandomNetwork
 from tests.training.networks import inputs, padded
+from training.errors import TrainingError
 from training.files import read_network
-from training.messages import TrainingError
 from training.network import OPTIMISTIC, PLAIN, REPLY, SOFT, Network, NetworkEvaluation, evaluate_with, load_network
 from training.positions.canvas import OFF_BOARD
 from training.yardstick import load_yardstick

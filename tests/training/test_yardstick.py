@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from gtp_engine import cli
 from nets.evaluator import LEAD, LOSS, WIN, Evaluation
 from nets.open import open_network
+from training.errors import TrainingError
 from training.labels.samples import (
     HAS_POLICY,
     HAS_VALUE,
@@ -21,7 +22,6 @@ from training.labels.samples import (
     pack_planes,
     pack_probabilities,
 )
-from training.messages import TrainingError
 from training.yardstick import evaluate_function, load_yardstick, measure_rows, rows_of_samples
 
 

@@ -19,11 +19,12 @@ import torch
 from torch import Tensor
 
 from nets.symmetry import SYMMETRIES
+from nobi_machine.progress import StatusLine
 from training.config import TrainingConfig
+from training.errors import TrainingError
 from training.labels.komi_balancing import KomiBalancing, draw_komi_balancing
 from training.labels.samples import FULL, SUFFIX, Chunk, Samples, SampleSources, concatenate, read_chunk, unpack_planes
 from training.labels.targets import Targets, targets_from_samples, turned
-from training.messages import StatusLine, TrainingError
 from training.positions.canvas import (
     CANVASES,
     PendingPolicy,

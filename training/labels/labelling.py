@@ -17,8 +17,10 @@ from torch import Tensor
 
 from nets.evaluator import GLOBAL_FEATURES, LEAD, SPATIAL_PLANES
 from nobi_machine.interruption import interruptible
+from nobi_machine.progress import StatusLine
 from training.config import TrainingConfig
 from training.devices import Compilation, choose_device, is_faster_in_bf16
+from training.errors import TrainingError
 from training.files import write_whole
 from training.labels.batches import Batch, BatchLoader
 from training.labels.komi_balancing import choose_balanced, with_balanced_komi
@@ -36,7 +38,6 @@ from training.labels.samples import (
 )
 from training.labels.targets import Targets, targets_from_records, targets_from_teacher
 from training.labels.teacher import open_teacher
-from training.messages import StatusLine, TrainingError
 from training.network import Network, NetworkEvaluation
 from training.positions.canvas import REPLY, PendingPolicy
 

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nets.evaluator import GLOBAL_FEATURES, SCORE_COLUMNS, SPATIAL_PLANES
+from training.errors import TrainingError
 from training.files import make_folder, opened_arrays, write_new
-from training.messages import TrainingError
 from training.positions.canvas import CANVASES
 
 HAS_POLICY, HAS_OPTIMISTIC, HAS_VALUE, HAS_SCORE, HAS_ERRORS, HAS_OWNERSHIP = 1, 2, 4, 8, 16, 32

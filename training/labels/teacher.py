@@ -15,8 +15,8 @@ from torch import Tensor
 from nets.evaluator import SCORE_COLUMNS, EvaluatorError
 from nobi_machine.memory import usable_cores
 from training.devices import place_on
+from training.errors import TrainingError
 from training.files import read_network
-from training.messages import TrainingError
 from training.network import Network, NetworkEvaluation, check_teacher, load_network
 from training.positions.canvas import OFF_BOARD, board_cells
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from go_rules.points import PASS, column_of, row_of
 from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES
-from training.messages import TrainingError
+from training.errors import TrainingError
 
 CANVASES = (9, 13, 19)
 """Boards of 7 to 9, 10 to 13 and 14 to 19 lines share a canvas. A batch has one canvas, and costs what that costs."""

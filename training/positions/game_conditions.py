@@ -16,7 +16,7 @@ from go_rules.random import below, uniform
 from go_rules.rule_names import preset
 from go_rules.rules import BONUS_N, BONUS_N_MINUS_1, RULES, RulesError
 from nobi_machine.jit import kernel
-from training.messages import TrainingError
+from training.errors import TrainingError
 
 CLEANUP_SHARE = 0.5
 """Share of the games under territory rules in which two passes lead to the clean-up phases."""

@@ -27,8 +27,8 @@ from go_rules.sgf.grammar import MAX_BYTES, SgfError, split_games
 from go_rules.sgf.reader import Setup, SgfGame, parse_sgf
 from nobi_machine.files import read_regular
 from training.config import RecordsConfig
+from training.errors import TrainingError
 from training.files import read_arrays, write_whole
-from training.messages import TrainingError
 from training.positions.canvas import Positions, cell_at
 from training.positions.game_conditions import GameConditions
 from training.positions.replay import Records, draw_samples

@@ -16,8 +16,8 @@ import msgspec
 import torch
 
 from nobi_machine.files import PUBLIC, opened_regular, write_whole
+from training.errors import TrainingError
 from training.labels.samples import Origin
-from training.messages import TrainingError
 
 
 @dataclass

@@ -38,8 +38,8 @@ from nets.native.transformers.products import PRODUCTS, PRODUCTS_HERE
 from nets.open import open_network
 from nobi_machine.launch import python_command
 from nobi_machine.shipped import FAMILIES
+from training.errors import TrainingError
 from training.files import CARD, STUDENT, write_whole
-from training.messages import TrainingError
 from training.run.rounding import rounded_network
 from training.yardstick import Yardstick, evaluate_function, load_yardstick
 

@@ -26,11 +26,12 @@ from typing import Any
 from nets.open import NetworkFile, open_network
 from nobi_machine.interruption import interruptible
 from nobi_machine.launch import python_command
+from nobi_machine.progress import StatusLine
 from nobi_machine.text import printable, split_command
 from training.config import LearnConfig, TrainingConfig
+from training.errors import TrainingError
 from training.files import CHECKPOINT, STUDENT, card_beside, make_folder, write_whole
 from training.labels.samples import sample_files
-from training.messages import StatusLine, TrainingError
 from training.run.checkpoint import is_within_leg
 from training.run.loop import TrainingTime, open_run
 from training.run.trained_network import start_of

@@ -20,11 +20,12 @@ import torch
 from nets.katago.model import Model
 from nets.katago.writer import encode_model
 from nobi_machine.interruption import interruptible
+from nobi_machine.progress import StatusLine
 from training.config import TrainingConfig, describe
+from training.errors import TrainingError
 from training.files import CHECKPOINT, CONFIG, START, START_CARD, STUDENT, card_beside, make_folder, write_whole
 from training.labels.batches import Batch, BatchLoader
 from training.labels.samples import Origin, read_origin
-from training.messages import StatusLine, TrainingError
 from training.network import evaluate_with
 from training.run.checkpoint import Checkpoint, Progress, load_checkpoint, save_checkpoint
 from training.run.trained_network import describe_network, progress_of, start_of, write_trained_network

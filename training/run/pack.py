@@ -29,8 +29,8 @@ from nets.katago.writer import encode_model
 from nobi_machine import launch
 from training.commands import config_option, existing_network, read_settings, set_option
 from training.config import TrainingConfig, describe
+from training.errors import TrainingError
 from training.files import START, START_CARD, card_beside, named_errors, read_arrays, write_whole
-from training.messages import TrainingError
 from training.positions.records import ARRAYS, load_records
 from training.run.rounding import rounded_content, rounded_network
 from training.student.beginning import read_student

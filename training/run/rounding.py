@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nets.katago.reader import MAX_BYTES, ModelFormatError, Reader, decompress, read_model
+from training.errors import TrainingError
 from training.files import named_errors
-from training.messages import TrainingError
 
 LOST = 16
 """How many of the 23 bits of a number's fraction bf16 has not."""

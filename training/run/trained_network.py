@@ -14,9 +14,9 @@ import torch
 from nets.katago.model import Model
 from nets.katago.writer import encode_model
 from training.config import TrainingConfig, read_config
+from training.errors import TrainingError
 from training.files import CARD, CHECKPOINT, CONFIG, LEG, START, STUDENT, card_beside, write_whole
 from training.labels.samples import Origin
-from training.messages import TrainingError
 from training.network import Network
 from training.run.checkpoint import Progress, load_checkpoint
 from training.student.beginning import random_model, read_student, shape_name

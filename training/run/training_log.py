@@ -9,8 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from nobi_machine.progress import StatusLine
 from training.files import LOG
-from training.messages import StatusLine
 from training.yardstick import Measure
 
 LOSSES = ("policy", "value", "ownership", "score", "soft", "optimistic", "reply", "errors")

@@ -33,8 +33,8 @@ from nets.katago.model import (
 )
 from nets.katago.writer import VERSION
 from training.config import NetworkConfig
+from training.errors import TrainingError
 from training.files import read_network
-from training.messages import TrainingError
 
 EPSILON = 1e-6
 """Added to mean squares by the RMS norms."""

@@ -16,7 +16,7 @@ from nobi_machine.parameters import MAX_FILE_BYTES, ParameterError, from_values
 from tests.conftest import REPOSITORY
 from tests.systems import needs_fifos
 from training.config import TrainingConfig, override, read_config
-from training.messages import TrainingError
+from training.errors import TrainingError
 
 SLOW = 5.0
 """Seconds of processor time: what takes them is not linear."""

@@ -11,8 +11,8 @@ from gtp_engine import cli
 from gtp_engine.errors import UserError
 from gtp_engine.match.openings import read_openings
 from tests.systems import needs_fifos
+from training.errors import TrainingError
 from training.files import read_arrays, read_network
-from training.messages import TrainingError
 
 HUGE = "1" * 5_000
 

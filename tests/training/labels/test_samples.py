@@ -14,6 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.training.games import read_samples
+from training.errors import TrainingError
 from training.labels.samples import (
     HAS_VALUE,
     Origin,
@@ -27,7 +28,6 @@ from training.labels.samples import (
     unpack_planes,
     unpack_probabilities,
 )
-from training.messages import TrainingError
 from training.yardstick import rows_of_samples
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")

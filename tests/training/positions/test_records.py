@@ -15,7 +15,7 @@ from nets.features import CAUGHT, CAUGHT_BEFORE, IN_TREE, LAST_MOVES, encode, ne
 from nets.symmetry import symmetry_permutations
 from tests.training.games import SIZE, random_games, write_records
 from training.config import RecordsConfig
-from training.messages import TrainingError
+from training.errors import TrainingError
 from training.positions.canvas import MOVE, OUTCOME, REPLY, Positions, new_positions
 from training.positions.game_conditions import GameConditions, new_game_conditions
 from training.positions.records import RecordPositions, load_records

@@ -11,9 +11,9 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
+from training.errors import TrainingError
 from training.files import CHECKPOINT
 from training.labels.samples import Origin
-from training.messages import TrainingError
 from training.run.checkpoint import (
     Checkpoint,
     Progress,

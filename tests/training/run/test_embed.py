@@ -16,7 +16,7 @@ from nets.native.calibrate import Verdict, from_bytes
 from nets.native.simd.processor import is_arm
 from nets.native.transformers.products import PRODUCTS, PRODUCTS_HERE
 from tests.nets.graph.test_katago_networks import ATTENTION, FEED_FORWARD
-from training.messages import TrainingError
+from training.errors import TrainingError
 from training.run import embed as embedding
 from training.run.embed import BEGIN, END, embed, main, table
 

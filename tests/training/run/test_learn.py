@@ -29,9 +29,9 @@ from training.config import (
     TrainingConfig,
     describe,
 )
+from training.errors import TrainingError
 from training.files import STUDENT
 from training.labels.samples import sample_files
-from training.messages import TrainingError
 from training.run import learn as module
 from training.run.learn import (
     BEST,

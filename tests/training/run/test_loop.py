@@ -16,14 +16,15 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `tr
 
 from nets.katago.writer import encode_model
 from nets.open import open_network
+from nobi_machine.progress import StatusLine
 from tests.training.games import read_samples
 from tests.training.networks import NESTED, SHAPE, new_student
 from tests.training.run.short_runs import config, set_clock, train_steps
+from training.errors import TrainingError
 from training.files import CHECKPOINT, STUDENT
 from training.labels.batches import Batch, BatchLoader
 from training.labels.labelling import label
 from training.labels.samples import sample_files
-from training.messages import StatusLine, TrainingError
 from training.network import Network
 from training.run import loop as module
 from training.run.checkpoint import Checkpoint, load_checkpoint

@@ -16,7 +16,7 @@ from tests.nets.random_networks import RandomNetwork
 from tests.systems import IS_WINDOWS
 from tests.training.games import random_games, write_records
 from training.config import DataConfig, RecordsConfig, RunConfig, TrainingConfig, read_config
-from training.messages import TrainingError
+from training.errors import TrainingError
 from training.run import pack as module
 from training.run.pack import pack, packed_records, size_of
 

@@ -22,9 +22,9 @@ from tests.nets.random_networks import RandomNetwork
 from tests.training.games import random_games, write_records
 from tests.training.networks import NESTED, SHAPES, TRANSFORMER, inputs, new_student, untrained
 from training.config import TrainingConfig
+from training.errors import TrainingError
 from training.files import CHECKPOINT, START, read_network
 from training.labels.samples import Origin
-from training.messages import TrainingError
 from training.network import Network, evaluate_with
 from training.run.checkpoint import Progress, load_checkpoint
 from training.run.trained_network import describe_network, progress_of, read_trained_network
