@@ -64,7 +64,8 @@ def test_both_kinds_of_teachers_are_of_one_opinion() -> None:
         assert apart.max() < 0.05
         assert apart.sum(1).mean() < 0.05
         assert ((one < -1000) == (other < -1000)).all()
-    torch.testing.assert_close(given.value, wanted.value, atol=0.02, rtol=0)
+    torch.testing.assert_close(given.value, wanted.value, atol=0.05, rtol=0)  # a transformer, partly in 8 bits
+    assert (given.value - wanted.value).abs().mean() < 0.005
     torch.testing.assert_close(given.score, wanted.score, atol=0.5, rtol=0.05)
     on_board = spatial[:, 0].flatten(1)
     torch.testing.assert_close(given.ownership * on_board, wanted.ownership * on_board, atol=0.05, rtol=0)
