@@ -79,15 +79,15 @@ EXPERIMENTS = {
     ),
     "exploration": Experiment(
         "The exploration constant of UCB1",
-        "uct", "exploration", ("0", "0.1", "0.25", "0.5", "1", "2"), "exploration constant C", base="0.5",
+        "uct", "uct.exploration", ("0", "0.1", "0.25", "0.5", "1", "2"), "exploration constant C", base="0.5",
     ),
     "rave": Experiment(
         "How far all-moves-as-first values are trusted",
-        "rave", "rave_equivalence", ("0", "100", "300", "1000", "3000", "10000"), "RAVE equivalence, visits",
+        "rave", "uct.rave_equivalence", ("0", "100", "300", "1000", "3000", "10000"), "RAVE equivalence, visits",
     ),
     "lambda": Experiment(
         "Values of leaves: network or rollouts",
-        "alphago", "rollout_share", ("0", "0.25", "0.5", "0.75", "1"), "share λ of the rollouts", visits=100,
+        "alphago", "alphago.rollout_share", ("0", "0.25", "0.5", "0.75", "1"), "share λ of the rollouts", visits=100,
     ),
     "virtual-loss": Experiment(
         "Virtual loss in a search of eight threads",
@@ -244,7 +244,7 @@ def plan(chosen: Experiment, seconds: float | None) -> Plan:
 
 def _engine(chosen: Experiment, player: str, value: str, seconds: float | None) -> Engine:
     option = chosen.option
-    label = f"{player} {option}={value}"
+    label = f"{player} {option.rpartition('.')[2]}={value}"
     if option == PLAYER:
         player = label = value
     elif option == VISITS:
