@@ -32,7 +32,7 @@ from training.messages import TrainingError
 from training.positions.canvas import Positions, cell_at
 from training.positions.game_conditions import GameConditions
 from training.positions.replay import Records, draw_samples
-from training.positions.workers import WorkerBuffers, WorkerPool
+from training.positions.workers import ReplayBuffers, WorkerPool
 
 SIZE = 19
 ARRAYS = ("moves", "offsets", "result", "komi", "first_player")
@@ -142,7 +142,7 @@ class RecordPositions:
     def fill(self, positions: Positions, first: int) -> Positions:
         """Make samples first, first + 1, ... in `positions`, as many as it holds, and return it."""
 
-        def make(begin: int, end: int, buffers: WorkerBuffers) -> None:
+        def make(begin: int, end: int, buffers: ReplayBuffers) -> None:
             part = positions.part(begin, end)
             draw_samples(self._records, self._conditions, self._seed, first + begin, buffers, *part)
 
