@@ -38,7 +38,7 @@ from nets.native.simd.vectors import VECTOR_BYTES
 from nets.native.transformers.attention import HEAD_BUFFERS, KEYS
 from nets.native.transformers.attention import ROWS as QUERIES
 from nets.native.transformers.blocks import ATTENTION, CHUNK, ROW_SPACE
-from nobi_machine.fused_call import Given, Step, fuse
+from nobi_machine.fused_call import Given, KernelCall, fuse
 
 PRECISION = "int16"
 PROVIDER = "native"
@@ -243,7 +243,7 @@ class KernelArrays:
         self.evaluate = fuse(self.steps(*map(Given, range(len(examples)))), *examples)
         """Evaluate a batch, with the arguments of `steps`."""
 
-    def steps(self, count: Any, spatial: Any, global_: Any, optimism: Any, *evaluation: Any) -> list[Step]:
+    def steps(self, count: Any, spatial: Any, global_: Any, optimism: Any, *evaluation: Any) -> list[KernelCall]:
         """Return the calls that evaluate `count` boards, a multiple of `boards`.
 
         They go from the boards' features to the fields of an `Evaluation`, the arrays `evaluation`. `optimism` [N] are
@@ -252,7 +252,7 @@ class KernelArrays:
         """
         run = *self._memory, count, spatial, global_
         finish = *self._outputs, count, global_, optimism, *evaluation
-        return [Step(run_network, run, self._held), Step(finish_batch, finish)]
+        return [KernelCall(run_network, run, self._held), KernelCall(finish_batch, finish)]
 
     def finish(self, count: int, global_: FloatArray, optimism: FloatArray, evaluation: Evaluation) -> None:
         """Make another evaluation of the batch that was evaluated last, with another `optimism`."""
