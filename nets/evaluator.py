@@ -16,7 +16,7 @@ from nets.devices import USUAL_BATCH
 
 if TYPE_CHECKING:
     from nets.human_profile import HumanProfile
-    from nobi_machine.fused_call import Given, Step
+    from nobi_machine.fused_call import Given, KernelCall
 
 SPATIAL_PLANES = 22
 GLOBAL_FEATURES = 19
@@ -89,7 +89,7 @@ class Evaluation(NamedTuple):
 class EvaluationSteps(NamedTuple):
     """An evaluation as calls of kernels, which a caller may fuse with its own (nobi_machine/fused_call.py)."""
 
-    steps: list[Step]
+    steps: list[KernelCall]
     """They raise FloatingPointError where `Evaluator.evaluate` would raise EvaluatorError."""
     multiple: int
     """Only a multiple of so many positions can be evaluated by them."""

@@ -39,7 +39,7 @@ CHECKED = 3
 
 
 @dataclass(frozen=True)
-class Loss:
+class PrecisionLoss:
     """How far a network's evaluations are from those in fp32, over many positions."""
 
     winrate_mean: float
@@ -73,7 +73,7 @@ class Answer(NamedTuple):
 
 DECIDED = 20.0
 """A lead of so many points decides a game."""
-LIMITS = Loss(
+LIMITS = PrecisionLoss(
     winrate_mean=0.008,
     winrate_p99=0.03,
     winrate_worst_5_percent=math.inf,
@@ -100,7 +100,7 @@ def shared_out(kept: Sequence[Positions]) -> tuple[list[Positions], list[Positio
     return others, checked
 
 
-def reason_against(loss: Loss, share: float, tolerance: float = 1.0, limits: Loss = LIMITS) -> str:
+def reason_against(loss: PrecisionLoss, share: float, tolerance: float = 1.0, limits: PrecisionLoss = LIMITS) -> str:
     """Return why `auto` does not use a network with this loss, in a few words; empty if it may use it.
 
     `share` is its time as a share of fp32's time. `tolerance` times the `limits` are allowed.
@@ -112,7 +112,7 @@ def reason_against(loss: Loss, share: float, tolerance: float = 1.0, limits: Los
     return "" if share <= SLOWEST else f"it takes {share:.2f} of the time that fp32 takes"
 
 
-def compare(reference: Evaluator, candidate: Evaluator, positions: Sequence[Positions]) -> tuple[Loss, float]:
+def compare(reference: Evaluator, candidate: Evaluator, positions: Sequence[Positions]) -> tuple[PrecisionLoss, float]:
     """Evaluate the same positions with both. Return what `candidate` loses, and its time as a share of the reference's.
 
     The share is the median over the sizes of boards, since a busy machine makes some batches slow; those of one size
@@ -132,7 +132,7 @@ def answers(evaluator: Evaluator, positions: Sequence[Positions]) -> list[Answer
     return result
 
 
-def compare_answers(reference: Sequence[Answer], candidate: Sequence[Answer]) -> tuple[Loss, float]:
+def compare_answers(reference: Sequence[Answer], candidate: Sequence[Answer]) -> tuple[PrecisionLoss, float]:
     """Return what `compare` returns, of answers to the same positions."""
     pairs = list(zip(reference, candidate, strict=True))
     differences = [_differences(ours.evaluation, theirs.evaluation, ours.spatial) for ours, theirs in pairs]
@@ -142,7 +142,7 @@ def compare_answers(reference: Sequence[Answer], candidate: Sequence[Answer]) ->
         totals[shape] = totals.get(shape, np.zeros(2)) + np.array([theirs.seconds, ours.seconds])
     shares = [theirs / max(ours, 1e-9) for theirs, ours in totals.values()]
     winrate, lead, kl, other, close = np.concatenate(differences, axis=1)
-    loss = Loss(
+    loss = PrecisionLoss(
         winrate_mean=float(winrate.mean()),
         winrate_p99=float(np.quantile(winrate, 0.99)),
         lead_mean=float(lead.mean()),

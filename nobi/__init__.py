@@ -198,8 +198,8 @@ class Engine:
     def __init__(self, net: str | os.PathLike[str] | None = None, **parameters: Any) -> None:
         """Load a network: the usual one, a file, or a name that `nobi networks` lists.
 
-        `parameters` are any that `nobi config` lists, such as visits=200, time=2.5 (seconds a move) or workers=1. The
-        user's configuration file counts, too.
+        `parameters` are any that `nobi config` lists, such as visits=200, time=2.5 (seconds a move) or workers=1, with
+        `_` for a dot. The user's configuration file counts, too.
         """
         named = {**parameters, "net": net and os.fspath(net)}
         settings = [f"{name}={_text(value)}" for name, value in named.items() if value is not None]

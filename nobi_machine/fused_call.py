@@ -34,7 +34,7 @@ class Given(NamedTuple):
     number: int
 
 
-class Step(NamedTuple):
+class KernelCall(NamedTuple):
     """A kernel and its arguments: what a fused call consists of."""
 
     kernel: Callable[..., Any]
@@ -44,7 +44,7 @@ class Step(NamedTuple):
     """What has to be kept while the step may be called, besides the arguments."""
 
 
-def fuse(steps: Sequence[Step], *examples: Any) -> Callable[..., Any]:
+def fuse(steps: Sequence[KernelCall], *examples: Any) -> Callable[..., Any]:
     """Return a function that calls the kernels of all steps in turn and returns what the last one does.
 
     It takes arguments with the types of `examples`, to which `Given` refers, and does not look at their types: of

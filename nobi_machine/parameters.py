@@ -115,13 +115,15 @@ class Parameter:
     default: Any
     """None where leaving the parameter out means something of its own; `absent` says what."""
     name: str = ""
-    """The field's name. Options write `-` for `_`."""
+    """What users call it: `field`, after the table's section where that is a scope. Options write `-` for `_`."""
     kind: type = str
     """bool, int, float, str, tuple or dict (with texts as keys)."""
     item: type = str
     """Kind of the items of a tuple, or of the values of a dict."""
     section: str = ""
     """The table that declares the parameter, and its heading in files."""
+    field: str = ""
+    """The field of that table which declares it."""
     unit: str = ""
     low: float | None = None
     """The smallest value."""
@@ -214,6 +216,11 @@ class Parameter:
         ends = (("at least", self.low), ("above", self.above), ("at most", self.high), ("below", self.below))
         return " and ".join(f"{words} {_number(end)}" for words, end in ends if end is not None) or "a number"
 
+    @property
+    def key(self) -> str:
+        """The name as files have it below the section's heading."""
+        return self.name.removeprefix(f"{self.section}.")
+
     def limits(self) -> str:
         """Describe the unit and the bounds, as documents show them. Empty where there are none."""
         return "; ".join(text for text in (self.unit, self.bounds()) if text)
@@ -249,18 +256,21 @@ class ParameterTable:
 
     section: ClassVar[str] = ""
     """The heading in files."""
+    scoped: ClassVar[bool] = False
+    """Whether the section is part of the parameters' names: `uct.exploration`. Not twice: `gumbel_noise` in a section
+    gumbel is `gumbel.noise`."""
     title: ClassVar[str] = ""
     """The heading in documents."""
     live: ClassVar[bool] = False
     """Whether GTP may change the table's parameters while the engine runs."""
 
-    def __init_subclass__(cls, section: str = "", title: str = "", live: bool = False) -> None:
-        cls.section, cls.title, cls.live = section, title, live
+    def __init_subclass__(cls, section: str = "", title: str = "", live: bool = False, scoped: bool = False) -> None:
+        cls.section, cls.title, cls.live, cls.scoped = section, title, live, scoped
 
     def __post_init__(self) -> None:
         """Raise ParameterError for the first value that is not allowed."""
         for each in declared(type(self)):
-            each.verify(getattr(self, each.name))
+            each.verify(getattr(self, each.field))
 
     def with_value(self: T, name: str, value: object, given: str = "") -> T:
         """Return this table with one value changed: a value of its type, or its text. `name` is ours or KataGo's.
@@ -270,7 +280,7 @@ class ParameterTable:
         wanted = folded(name)
         for each in declared(type(self)):
             if wanted in (folded(each.name), folded(each.kata)):
-                return dataclasses.replace(self, **{each.name: each.convert(value, given)})
+                return dataclasses.replace(self, **{each.field: each.convert(value, given)})
         raise ParameterError(f"unknown parameter: {shown(name)}")
 
     def suited(self: T) -> T:
@@ -311,7 +321,7 @@ def declared(table: type[ParameterTable]) -> tuple[Parameter, ...]:
 def declared_by(table: type[ParameterTable]) -> tuple[Parameter, ...]:
     """Return the parameters that a table declares itself, without those of the tables it extends."""
     own = inspect.get_annotations(table)
-    return tuple(each for each in declared(table) if each.name in own)
+    return tuple(each for each in declared(table) if each.field in own)
 
 
 def extended(table: type[ParameterTable]) -> tuple[type[ParameterTable], ...]:
@@ -331,9 +341,14 @@ def _read_declarations(table: type[ParameterTable]) -> Iterator[Parameter]:
             declaration: Parameter = field.metadata["parameter"]
             kind, item = _kinds(hints[field.name])
             owner = next(each for each in _line(table) if field.name in inspect.get_annotations(each))
-            live = owner.live if declaration.live is None else declaration.live
             yield dataclasses.replace(
-                declaration, name=field.name, kind=kind, item=item, section=owner.section, live=live
+                declaration,
+                name=f"{owner.section}.{field.name.removeprefix(f'{owner.section}_')}" if owner.scoped else field.name,
+                field=field.name,
+                kind=kind,
+                item=item,
+                section=owner.section,
+                live=owner.live if declaration.live is None else declaration.live,
             )
 
 
@@ -371,7 +386,7 @@ def from_values(
     `place` goes before the names in messages; `hint` says of an unknown name, with its place, what to write instead,
     or nothing. What is wrong is added to `complaints` and left out; without complaints it raises ParameterError.
     """
-    known = {each.name: each for each in declared(type(base))}
+    known = {each.field: each for each in declared(type(base))}
     tables = {name: part for name, part in vars(base).items() if isinstance(part, ParameterTable)}
     given: dict[str, Any] = {}
 

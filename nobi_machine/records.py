@@ -16,7 +16,7 @@ TYPES: Mapping[type, str] = {float: "f8", int: "i8", bool: "i1"}
 def record_fields(table: type[ParameterTable]) -> list[tuple[str, str]]:
     """List the fields of a table's record: name and numpy's type of each number and truth value that cannot be None."""
     parameters = (each for each in declared(table) if each.default is not None)
-    return [(each.name, TYPES[each.kind]) for each in parameters if each.kind in TYPES]
+    return [(each.field, TYPES[each.kind]) for each in parameters if each.kind in TYPES]
 
 
 def record_of(parameters: ParameterTable, kind: np.dtype[np.void]) -> NDArray[np.void]:

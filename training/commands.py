@@ -32,7 +32,7 @@ existing = click.Path(exists=True, dir_okay=False, path_type=Path)
 folder = click.Path(file_okay=False, path_type=Path)
 
 
-class NetworkFile(click.ParamType):  # type: ignore[type-arg]
+class NetworkFileType(click.ParamType):  # type: ignore[type-arg]
     """The type of options that name a network: an existing file, or the embedded network, `strong`."""
 
     name = "file"
@@ -78,7 +78,7 @@ def _give_way(_context: click.Context, _parameter: click.Parameter, is_asked: bo
         os.nice(LOWEST)
 
 
-existing_network = NetworkFile()
+existing_network = NetworkFileType()
 config_option = click.option("--config", "-c", "config_file", type=existing, help="A TOML file; --defaults shows one.")
 set_option = click.option(
     "--set", "-s", "settings", multiple=True, metavar="NAME=VALUE", help="As in the file: run.batch=64."

@@ -86,7 +86,7 @@ class NetworkEvaluation(NamedTuple):
     """[N, S*S] in [-1, 1]"""
 
 
-class Board(NamedTuple):
+class BoardMask(NamedTuple):
     """Where the boards of a batch lie on their canvas."""
 
     mask: Tensor | None
@@ -97,11 +97,11 @@ class Board(NamedTuple):
     """[N, 1] (w - 14) / 10, with w the root of the area"""
 
     @staticmethod
-    def of(spatial: Tensor, fills_canvas: bool) -> Board:
+    def of(spatial: Tensor, fills_canvas: bool) -> BoardMask:
         """Read the boards from the planes [N, 22, S, S]."""
         mask = spatial[:, :1]
         area = mask.sum((2, 3), dtype=torch.float32)
-        return Board(None if fills_canvas else mask, area, (area.sqrt() - 14.0) / 10.0)
+        return BoardMask(None if fills_canvas else mask, area, (area.sqrt() - 14.0) / 10.0)
 
     def cut(self, x: Tensor) -> Tensor:
         """Set [N, C, S, S] to zero outside the board. What is in bf16 stays in bf16."""
@@ -174,7 +174,7 @@ class Scaled(Part):
         super().__init__(norm)
         self.scale, self.bias = learned(norm.scale), learned(norm.bias)
 
-    def forward(self, x: Tensor, board: Board) -> Tensor:
+    def forward(self, x: Tensor, board: BoardMask) -> Tensor:
         """Scale and activate x [N, C, S, S]."""
         normed = torch.addcmul(self.bias[:, None, None], x, self.scale[:, None, None])
         return board.cut(activate(normed, self.source.activation))
@@ -187,7 +187,7 @@ class Tip(Part):
         super().__init__(tip)
         self.gamma, self.beta = learned(tip.gamma), learned(tip.beta)
 
-    def forward(self, x: Tensor, board: Board) -> Tensor:
+    def forward(self, x: Tensor, board: BoardMask) -> Tensor:
         """Norm and activate x [N, C, S, S]."""
         square = x.square().mean(1, keepdim=True)
         if self.source.spatial:
@@ -205,7 +205,7 @@ class Ordinary(Part):
         self.before, self.between = Scaled(block.before), Scaled(block.between)
         self.first, self.second = Convolve(block.first), Convolve(block.second)
 
-    def forward(self, x: Tensor, board: Board) -> Tensor:
+    def forward(self, x: Tensor, board: BoardMask) -> Tensor:
         """Return x with what the block adds to it."""
         return x + self.second(self.between(self.first(self.before(x, board)), board))
 
@@ -219,7 +219,7 @@ class Pooling(Part):
         self.first, self.pooled, self.second = map(Convolve, (block.first, block.pooled, block.second))
         self.pooled_to_bias = Multiply(block.pooled_to_bias)
 
-    def forward(self, x: Tensor, board: Board) -> Tensor:
+    def forward(self, x: Tensor, board: BoardMask) -> Tensor:
         """Return x with what the block adds to it."""
         hidden = self.before(x, board)
         pooled = board.pool(self.pooled_norm(self.pooled(hidden), board))
@@ -236,7 +236,7 @@ class Bottleneck(Part):
         self.narrow, self.widen = Convolve(block.narrow), Convolve(block.widen)
         self.blocks = nn.ModuleList(new_block(inner) for inner in block.blocks)
 
-    def forward(self, x: Tensor, board: Board) -> Tensor:
+    def forward(self, x: Tensor, board: BoardMask) -> Tensor:
         """Return x with what the block adds to it."""
         hidden = self.narrow(self.before(x, board))
         for block in self.blocks:
@@ -284,7 +284,7 @@ class Attention(Transformer):
         frequencies = None if block.rope is None else torch.from_numpy(block.rope.frequencies.copy())
         self.register_buffer("frequencies", frequencies, persistent=False)
 
-    def forward(self, x: Tensor, board: Board) -> Tensor:
+    def forward(self, x: Tensor, board: BoardMask) -> Tensor:
         """Return x with what the block adds to it."""
         heads, kv_heads = self.source.heads, self.source.kv_heads
         rows = tokens_of(x)
@@ -315,7 +315,7 @@ class FeedForward(Transformer):
 
     READ, WRITTEN = ("first", "gate"), "second"
 
-    def forward(self, x: Tensor, board: Board) -> Tensor:
+    def forward(self, x: Tensor, board: BoardMask) -> Tensor:
         """Return x with what the block adds to it."""
         rows = tokens_of(x)
         first, *gate = self.read(rows)
@@ -325,7 +325,7 @@ class FeedForward(Transformer):
         return board.cut(planes_of(rows + self.last(hidden), x))
 
 
-class Policy(Part):
+class PolicyLayers(Part):
     """The policy head: POLICIES logits for each point and for the pass."""
 
     def __init__(self, head: PolicyHead) -> None:
@@ -342,7 +342,7 @@ class Policy(Part):
             self.pass_first, self.pass_bias = Multiply(head.pass_first), learned(head.pass_bias)
             self.pass_second = Multiply(_with_all(head.pass_second.T).T)
 
-    def forward(self, x: Tensor, board: Board) -> Tensor:
+    def forward(self, x: Tensor, board: BoardMask) -> Tensor:
         """Return logits [N, POLICIES, S*S + 1]."""
         pooled = board.pool(self.pooled_norm(self.pooled(x), board))
         hidden = self.first(x) + self.pooled_to_bias(pooled)[:, :, None, None]
@@ -355,7 +355,7 @@ class Policy(Part):
         return torch.cat([points.flatten(2), passes[:, :, None]], 2)
 
 
-class Value(Part):
+class ValueLayers(Part):
     """The value head: value, score and ownership."""
 
     def __init__(self, model: Model) -> None:
@@ -375,7 +375,7 @@ class Value(Part):
         ):
             self.register_buffer(name, torch.tensor(values), persistent=False)
 
-    def forward(self, x: Tensor, board: Board) -> tuple[Tensor, Tensor, Tensor]:
+    def forward(self, x: Tensor, board: BoardMask) -> tuple[Tensor, Tensor, Tensor]:
         """Return the logits of the outcome [N, 3], the scores [N, 6], and the ownership [N, S*S] before tanh."""
         first = self.norm(self.first(x), board)
         hidden = activate(self.hidden(board.pool_value(first)) + self.hidden_bias, self.source.hidden_activation)
@@ -404,7 +404,7 @@ class Network(nn.Module):
         self.stem, self.stem_global = Convolve(trunk.stem), Multiply(trunk.stem_global)
         self.blocks = nn.ModuleList(new_block(block) for block in trunk.blocks)
         self.tip = Scaled(trunk.tip) if isinstance(trunk.tip, Normed) else Tip(trunk.tip)
-        self.policy, self.value = Policy(model.policy), Value(model)
+        self.policy, self.value = PolicyLayers(model.policy), ValueLayers(model)
         self.compiled_for: frozenset[tuple[int, int]] | None = None
         """Numbers of positions, and lines of their boards, for which compiled code of the blocks is used, and only
         where they learn; for all others they compute as they are written. None: for all alike."""
@@ -412,7 +412,7 @@ class Network(nn.Module):
     def forward(self, spatial: Tensor, global_: Tensor, fills_canvas: bool = True) -> Outputs:
         """Evaluate `spatial` [N, 22, S, S] and `global_` [N, 19], float32. `fills_canvas` says that all boards are
         S×S. The stream of the trunk and the heads are in float32, under autocast too."""
-        board = Board.of(spatial, fills_canvas)
+        board = BoardMask.of(spatial, fills_canvas)
         x = self.stem(spatial).float() + self.stem_global(global_).float()[:, :, None, None]
         x = board.cut(x).contiguous(memory_format=torch.channels_last)
         is_compiled = self.compiled_for is None

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from go_rules.game import Move
 from go_rules.points import COLOUR_LETTERS
-from go_rules.sgf.grammar import GameText, Node, is_text, known_encoding, parse_game
+from go_rules.sgf.grammar import GameText, SgfNode, is_text, known_encoding, parse_game
 from go_rules.sgf.writer import coordinates, escaped
 
 JUDGEMENTS = ("BM", "DO", "IT", "TE")
@@ -49,7 +49,7 @@ def annotated(data: bytes, notes: Mapping[int, Note]) -> bytes:
     is_utf8 = known_encoding(charset) == "utf-8" and is_text(game.content, "utf-8") and game.content == game.structure
     encoding = "utf-8" if is_utf8 else "ascii"
     edits: list[_Edit] = []
-    varied: list[tuple[Node, bool, bytes]] = []
+    varied: list[tuple[SgfNode, bool, bytes]] = []
     played, tree = 0, -1
     for node in game.nodes:
         moves = sum(len(node.properties.get(name, [])) for name in ("B", "W"))
@@ -90,7 +90,7 @@ def _edited(content: bytes, edits: Sequence[_Edit]) -> bytes:
     return b"".join([*pieces, content[position:]])
 
 
-def _written(game: GameText, node: Node, notes: Sequence[Note], encoding: str) -> Iterator[_Edit]:
+def _written(game: GameText, node: SgfNode, notes: Sequence[Note], encoding: str) -> Iterator[_Edit]:
     """Yield what writes the comments and properties of notes into a node."""
     comment = "\n\n".join(note.comment for note in notes if note.comment)
     is_judged = any(name in node.properties for name in JUDGEMENTS)

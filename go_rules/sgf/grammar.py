@@ -29,7 +29,7 @@ class SgfError(ValueError):
     """The file or text is no SGF game that we can play; the message is one line."""
 
 
-class Node(NamedTuple):
+class SgfNode(NamedTuple):
     """A node of the main line, and where it stands in the text of its game."""
 
     properties: dict[str, list[bytes]]
@@ -50,12 +50,12 @@ class GameText:
     """From its first parenthesis to its last."""
     structure: bytes
     """The same, byte by byte, but no part of a character looks like a bracket or a backslash."""
-    nodes: list[Node]
+    nodes: list[SgfNode]
     """The main line, at least the root."""
     ends: list[int]
     """Where the parentheses stand that close the game and the variations of its main line, by the `tree` of a node."""
 
-    def properties(self, node: Node) -> Iterator[tuple[str, int, int]]:
+    def properties(self, node: SgfNode) -> Iterator[tuple[str, int, int]]:
         """Yield the properties of a node, also those that have the same name: the name, and where each begins and
         ends."""
         for match in _PROPERTY.finditer(self.structure, node.start, node.end):
@@ -239,7 +239,7 @@ _AFTER = {b"(": b";", b";": b";()", b")": b"()"}
 
 def _parse(content: bytes, structure: bytes) -> GameText:
     """Parse the text of one game, which was measured. Raises SgfError."""
-    nodes: list[Node] = []
+    nodes: list[SgfNode] = []
     ends = [0]
     properties: dict[str, list[bytes]] = {}
     before, start, position, depth, is_main = b"(", 0, 1, 1, True
@@ -251,7 +251,7 @@ def _parse(content: bytes, structure: bytes) -> GameText:
             raise SgfError(f"broken SGF: neither a property nor a node at byte {position} of the game")
         if mark:
             if is_main and before == b";":
-                nodes.append(Node(properties, len(ends) - 1, start, position))
+                nodes.append(SgfNode(properties, len(ends) - 1, start, position))
             if mark == b";":
                 properties, start = {}, token.start(1)
             elif mark == b"(":

@@ -57,7 +57,7 @@ class Configuration:
         Defaults are smaller where the machine has little memory. Raises ParameterError for values that do not go
         together, or for which there is no memory.
         """
-        given = {each.name: self.values[each.name] for each in declared(type(table)) if each.name in self.values}
+        given = {each.field: self.values[each.name] for each in declared(type(table)) if each.name in self.values}
         filled = dataclasses.replace(table.suited(), **given)
         if given:
             filled.check_memory()

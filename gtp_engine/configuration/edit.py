@@ -16,7 +16,7 @@ from gtp_engine.configuration.parameters import TABLES, find_parameter, known_pa
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
 from nobi_machine.files import PUBLIC, read_regular, written_beside
-from nobi_machine.parameters import MAX_FILE_BYTES, declared_by, toml_value
+from nobi_machine.parameters import MAX_FILE_BYTES, Parameter, declared_by, toml_value
 from nobi_machine.text import decode_text, printable_path
 
 
@@ -31,7 +31,7 @@ def template() -> str:
             notes += [f"default: {parameter.absent}"] if parameter.default is None else []
             lines += ["", f"# {parameter.help}" + (f" ({'; '.join(notes)})" if notes else "")]
             shown = parameter.example if parameter.default is None else parameter.default
-            lines.append(f"# {parameter.name} = {toml_value(shown)}")
+            lines.append(f"# {parameter.key} = {toml_value(shown)}")
     return "\n".join(lines) + "\n"
 
 
@@ -42,8 +42,9 @@ def document() -> str:
         "",
         "Made by `make docs` from the declarations. Any of them can be given as `--set name=value` or as a line",
         "`name = value` of the configuration file (`nobi config --write` creates one); what can change while the",
-        "engine runs is reached by `kata-set-param`. The more common ones are options of `nobi gtp`, too. What is",
-        "wrong in the file is a line on stderr and ignored; `nobi doctor` shows these lines.",
+        "engine runs is reached by `kata-set-param`. The more common ones are options of `nobi gtp`, too. What comes",
+        "before a dot is whose parameter it is; in the file, `uct.exploration = 0.3` is also `exploration = 0.3` below",
+        "`[uct]`. What is wrong in the file is a line on stderr and ignored; `nobi doctor` shows these lines.",
     ]
     for table in TABLES:
         lines += ["", f"## {table.title}", "", "| name | default | | limits | KataGo's name |"]
@@ -100,21 +101,22 @@ def write_values(path: Path, values: Mapping[str, object]) -> None:
         os.replace(new, path)
 
 
-def _replaced(table: MutableMapping[str, Any], name: str, value: object) -> bool:
+def _replaced(table: MutableMapping[str, Any], name: str, value: object, heading: str = "") -> bool:
     """Give a parameter its value where a table, or a table in it, has it already."""
     for key, present in table.items():
         if isinstance(present, MutableMapping):
-            if _replaced(present, name, value):
+            if _replaced(present, name, value, key):
                 return True
-        elif _is(key, name):
+        elif _is(key, heading, name):
             table[key] = value
             return True
     return False
 
 
 def _insert(lines: list[str], name: str, value: str, ending: str) -> None:
-    section = find_parameter(name).section
-    place = next((i for i, line in enumerate(lines) if _is_commented(line, name)), None)
+    parameter = find_parameter(name)
+    section = parameter.section
+    place = next((i for i, line in enumerate(lines) if _is_commented(line, parameter)), None)
     if place is None:
         headings = [line.partition("#")[0].replace(" ", "").strip() for line in lines]
         if f"[{section}]" not in headings:
@@ -122,16 +124,16 @@ def _insert(lines: list[str], name: str, value: str, ending: str) -> None:
             lines.append(f"[{section}]{ending}")
             headings = [""] * (len(lines) - 1) + [f"[{section}]"]
         place = headings.index(f"[{section}]")
-    lines.insert(place + 1, f"{name} = {value}{ending}")
+    lines.insert(place + 1, f"{parameter.key} = {value}{ending}")
 
 
-def _is_commented(line: str, name: str) -> bool:
+def _is_commented(line: str, parameter: Parameter) -> bool:
     """Whether a line, such as one of the template, is this parameter's with a # before it."""
     key, equals, _ = line.strip().removeprefix("#").partition("=")
-    return line.lstrip().startswith("#") and bool(equals) and _is(key.strip(), name)
+    return line.lstrip().startswith("#") and bool(equals) and _is(key.strip(), parameter.section, parameter.name)
 
 
-def _is(key: str, name: str) -> bool:
-    """Whether a key is a name of this parameter."""
-    parameter = known_parameter(key)
+def _is(key: str, heading: str, name: str) -> bool:
+    """Whether a key below a heading is a name of this parameter."""
+    parameter = known_parameter(key, heading)
     return parameter is not None and parameter.name == name

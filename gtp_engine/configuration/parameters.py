@@ -33,8 +33,8 @@ DEPARTED = {
     "turn_leaves": "write random_symmetry",
     "stop_when_decided": "write early_stop",
     "simulations": "write visits",
-    **dict.fromkeys(("prior_even", "prior_capture", "prior_self_atari", "prior_pattern"), "write prior_weight"),
-    **dict.fromkeys(("prior_near", "prior_edge", "prior_pass"), "write prior_weight"),
+    **dict.fromkeys(("prior_even", "prior_capture", "prior_self_atari", "prior_pattern"), "write uct.prior_weight"),
+    **dict.fromkeys(("prior_near", "prior_edge", "prior_pass"), "write uct.prior_weight"),
     **dict.fromkeys(("capture_rate", "vital_rate", "pattern_rate", "self_atari_rate"), "playouts have one policy"),
     **dict.fromkeys(("tree_depth", "largest_depth", "widening_exponent", "policy_widening_power"), "a constant now"),
     **dict.fromkeys(("settled", "resign_visits", "dirichlet_total", "sampled_temperature"), "a constant now"),
@@ -51,13 +51,14 @@ def parameters() -> tuple[Parameter, ...]:
 
 @functools.cache
 def _by_name() -> dict[str, Parameter]:
-    own = {folded(parameter.name): parameter for parameter in parameters()}
+    own = {folded(name): each for each in parameters() for name in (each.name, each.name.replace(".", "_"))}
     return {folded(parameter.kata): parameter for parameter in parameters() if parameter.kata} | own
 
 
-def known_parameter(name: str) -> Parameter | None:
-    """Find a parameter by our name or KataGo's; case, `-` and `_` are free. Return None for an unknown name."""
-    return _by_name().get(folded(name))
+def known_parameter(name: str, heading: str = "") -> Parameter | None:
+    """Find a parameter by our name or KataGo's; case, `-` and `_` are free, and a dot may be one of these, too. Return
+    None for an unknown name. `heading`: the one that a file has the name below, which may be its scope."""
+    return _by_name().get(folded(f"{heading}.{name}")) or _by_name().get(folded(name))
 
 
 def find_parameter(name: str) -> Parameter:
@@ -76,8 +77,12 @@ def unknown(name: str) -> str:
 
 
 def departed(name: str) -> str:
-    """Return what to say of a parameter that there was once; empty for any other name."""
-    return next((f"gone: {text}" for each, text in DEPARTED.items() if folded(each) == folded(name)), "")
+    """Return what to say of a parameter that there was once; empty for any other name.
+
+    The names of fields were once those of their parameters, without a scope.
+    """
+    gone = {each.field: f"write {each.name}" for each in parameters() if each.field != each.name} | DEPARTED
+    return next((f"gone: {text}" for each, text in gone.items() if folded(each) == folded(name)), "")
 
 
 F = TypeVar("F", bound=Callable[..., Any])

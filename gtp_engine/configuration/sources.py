@@ -20,7 +20,7 @@ from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.parameters import TABLES, find_parameter, known_parameter, unknown
 from gtp_engine.errors import UserError
 from nobi_machine.cache import NOWHERE, config_root
-from nobi_machine.parameters import Complaints, ParameterError, read_toml
+from nobi_machine.parameters import Complaints, Parameter, ParameterError, read_toml
 from nobi_machine.text import printable_path, shown
 
 if TYPE_CHECKING:
@@ -104,15 +104,14 @@ def file_to_change(config_file: Path | None) -> Path:
 
 def read_file(path: Path) -> tuple[dict[str, Any], list[str]]:
     """Read a TOML file: the checked values by our parameters' names, and complaints about the rest. Headings such as
-    [search] only group what is below them."""
+    [search] only group what is below them, unless they are part of its name."""
     place, values, twice = printable_path(path), dict[str, Any](), set[str]()
     try:
         entries = list(_entries(read_toml(path)))
     except ParameterError as error:
         return {}, [f"{error}; the file is ignored"]
     complaints = Complaints(place)
-    for name, entry in entries:
-        parameter = known_parameter(name)
+    for name, parameter, entry in entries:
         if parameter is None:
             complaints.add(partial(unknown, name))
         elif parameter.name in values:
@@ -128,13 +127,14 @@ def read_file(path: Path) -> tuple[dict[str, Any], list[str]]:
     return values, complaints.lines()
 
 
-def _entries(content: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    """The names and values below all headings."""
+def _entries(content: Mapping[str, object], heading: str = "") -> Iterator[tuple[str, Parameter | None, object]]:
+    """The names below all headings, what they mean and their values: `exploration` below [uct] is `uct.exploration`."""
     for name, value in content.items():
-        if isinstance(value, dict) and (name in SECTIONS or known_parameter(name) is None):
-            yield from value.items()
+        parameter = known_parameter(name, heading)
+        if isinstance(value, dict) and (name in SECTIONS or not (heading or parameter)):
+            yield from _entries(value, name)
         else:
-            yield name, value
+            yield name, parameter, value
 
 
 def _setting(text: str) -> tuple[str, str]:

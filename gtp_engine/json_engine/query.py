@@ -18,7 +18,7 @@ from go_rules.rule_names import notation_komi, read_rules, rules_to_sgf, usual_k
 from go_rules.rules import ButtonError, Rules, RulesError
 from gtp_engine.configuration.settings import MOST_VISITS
 from gtp_engine.json_engine.options import LONGEST_VARIATION, Options
-from gtp_engine.json_engine.records import IllegalMoveError, Record, Replayer, move_codes, resolved
+from gtp_engine.json_engine.records import IllegalMoveError, QueriedGame, Replayer, move_codes, resolved
 from nets.human_profile import HumanProfile
 from nobi_machine.parameters import ParameterError
 from nobi_machine.text import shown
@@ -67,7 +67,7 @@ class Query:
     """An analysis query that was read and checked: which positions to search, and what to report."""
 
     id: str
-    record: Record
+    record: QueriedGame
     turns: tuple[tuple[int, int], ...]
     """(turn, priority) of each position to analyse, by turn."""
     options: Options
@@ -118,7 +118,7 @@ def read_query(
     if options.warn_unused:
         for name in sorted(set(query) - KNOWN):
             warn(name, UNUSED)
-    record = Record(width, height, rules, komi, tuple(stones), first, move_codes(moves))
+    record = QueriedGame(width, height, rules, komi, tuple(stones), first, move_codes(moves))
     try:
         replayer.game(record)
     except IllegalMoveError as error:

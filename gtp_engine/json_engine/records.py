@@ -42,7 +42,7 @@ class IllegalMoveError(Exception):
 
 
 @dataclass(frozen=True)
-class Record:
+class QueriedGame:
     """A game as a query tells it. It takes little memory, since thousands may wait."""
 
     width: int
@@ -72,9 +72,9 @@ class Replayer:
         self._setup: Hashable = None
         self._game = Game()
         self._codes: array[int] = array("h")
-        """The moves of that game, as in `Record.moves`."""
+        """The moves of that game, as in `QueriedGame.moves`."""
 
-    def game(self, record: Record, turn: int | None = None) -> Game:
+    def game(self, record: QueriedGame, turn: int | None = None) -> Game:
         """Play so many moves of a record, or all, each as `Game.play_lenient` takes it. Raises IllegalMoveError.
 
         The game that is returned may be used, and must not be changed, until the next call.
@@ -104,7 +104,7 @@ class Replayer:
             common += 1
         return common
 
-    def _begin(self, record: Record) -> None:
+    def _begin(self, record: QueriedGame) -> None:
         """Begin the game of a record anew, with its setup alone."""
         game = Game(record.width, record.height, record.rules, record.komi)
         try:
@@ -115,7 +115,7 @@ class Replayer:
 
 
 def move_codes(moves: Iterable[tuple[int, int]]) -> array[int]:
-    """Code moves, (colour, point) each, as `Record.moves` keeps them."""
+    """Code moves, (colour, point) each, as `QueriedGame.moves` keeps them."""
     return array("h", [point if colour == BLACK else ~point for colour, point in moves])
 
 
@@ -191,7 +191,7 @@ def _first_state(seed: str) -> list[int]:
     return words[: _STATE_WORDS + 1]
 
 
-class Table(NamedTuple):
+class ZobristTable(NamedTuple):
     """The random numbers for all that makes up a position; its hash is the exclusive or of some of them."""
 
     players: list[int]
@@ -205,7 +205,7 @@ class Table(NamedTuple):
 
 
 @functools.cache
-def table() -> Table:
+def table() -> ZobristTable:
     """Draw the numbers of all that makes up a position. This takes a moment, so they are kept."""
     numbers = drawn("Board::initHash()")
     players = [next(numbers) for _ in range(4)]
@@ -221,7 +221,7 @@ def table() -> Table:
         kos.append(next(numbers))
     numbers = drawn("Board::initHash() for ZOBRIST_SIZE hashes")
     sizes = [next(numbers) for _ in range(2 * (MAX_SIZE + 1))]
-    return Table(players, stones, kos, sizes[::2], sizes[1::2])
+    return ZobristTable(players, stones, kos, sizes[::2], sizes[1::2])
 
 
 def position_hashes(game: Game) -> tuple[str, str]:

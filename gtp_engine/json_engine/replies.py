@@ -46,11 +46,11 @@ def analysis(subject: Subject, result: SearchResult, is_during_search: bool) -> 
         "id": position.query.id,
         "turnNumber": position.turn,
         "isDuringSearch": is_during_search,
-        **_Writer(subject, result).content(),
+        **_ReplyWriter(subject, result).content(),
     }
 
 
-class _Writer:
+class _ReplyWriter:
     """Writes one result from the perspective that the query asks for."""
 
     def __init__(self, subject: Subject, result: SearchResult) -> None:

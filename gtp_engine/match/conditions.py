@@ -20,7 +20,7 @@ from gtp_engine.configuration.settings import parse_size
 from gtp_engine.errors import UserError
 from gtp_engine.match.client import EngineError
 from gtp_engine.match.clock import FORMS, ClockError, announcements, parse_control
-from gtp_engine.match.engines import Engine, Limits, Terms, engine_command
+from gtp_engine.match.engines import Engine, EngineLimits, Terms, engine_command
 from gtp_engine.match.openings import NO_OPENING, Opening, openings, read_openings
 from gtp_engine.match.record import MatchTerms
 from gtp_engine.match.referee import Conduct, scores_on_board
@@ -60,7 +60,7 @@ OPTIONS = (
     click.option("--hang", type=Number(1, 1e7),
                  help="Seconds until a silent engine loses.  [default: 10 times what its clock allows, 60 at least; "
                       "600 without]"),
-    click.option("--start", type=Number(1, 1e7), default=Limits.start, show_default=True,
+    click.option("--start", type=Number(1, 1e7), default=EngineLimits.start, show_default=True,
                  help="Seconds for an engine to start, and to get ready for a game."),
     click.option("--max-moves", type=Count(1), help="Score the game after so many.  [default: 3 times the points]"),
     click.option("--openings", "opening_set", default="built-in", show_default=True, metavar="built-in|none|FILE",
@@ -92,7 +92,7 @@ class Conditions:
 
     terms: Terms
     conduct: Conduct
-    limits: Limits
+    limits: EngineLimits
     openings: Sequence[Opening]
     opening_set: str
     """What the record calls the openings: `built-in`, `none`, or the path of a file."""
@@ -162,7 +162,7 @@ def read_conditions(
     enforce_clock: bool = False,
     lag: float = 0.5,
     hang: float | None = None,
-    start: float = Limits.start,
+    start: float = EngineLimits.start,
     max_moves: int | None = None,
     opening_set: str = "built-in",
     scorer: str = "auto",
@@ -192,7 +192,7 @@ def read_conditions(
     terms = Terms(width, height, customary_komi if komi is None else komi, rules, rule_set, control, visits, stones)
     conduct = Conduct(enforce_clock, lag, hang, max_moves or 0, count_board)
     most = math.inf if hang is None else hang  # it is for every reply once the game has begun
-    limits = Limits(start, min(Limits.score, most), min(Limits.reply, most))
+    limits = EngineLimits(start, min(EngineLimits.score, most), min(EngineLimits.reply, most))
     asked = engine_command(judge) if judge is not None else []
     return Conditions(terms, conduct, limits, first_moves, opening_set, asked, parallel, test)
 

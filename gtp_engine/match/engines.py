@@ -58,7 +58,7 @@ class Terms:
 
 
 @dataclass(frozen=True)
-class Limits:
+class EngineLimits:
     """How many seconds an engine may take, except for its moves: those have a clock."""
 
     start: float = 300.0
@@ -91,12 +91,12 @@ class Engine:
     """One engine at one table. Its process is started when it is needed, and again after it has failed."""
 
     def __init__(
-        self, command: list[str], label: str, log: ErrorLog | None = None, limits: Limits | None = None
+        self, command: list[str], label: str, log: ErrorLog | None = None, limits: EngineLimits | None = None
     ) -> None:
         self.command = command
         self.label = label
         """How messages call the engine."""
-        self.limits = limits or Limits()
+        self.limits = limits or EngineLimits()
         self._log = log or ErrorLog()
         self._client: GtpClient | None = None
         self._stopped = False

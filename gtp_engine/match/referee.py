@@ -113,7 +113,8 @@ class Referee:
     """One game, from the empty board to its record.
 
     It takes at most, in seconds: for each engine `start`, and `reply` for each move of the opening; for each other move
-    the longest turn (Conduct); and twice `score` for each engine and for the judge, whose start counts too (Limits).
+    the longest turn (Conduct); and twice `score` for each engine and for the judge, whose start counts too
+    (EngineLimits).
     """
 
     number: int

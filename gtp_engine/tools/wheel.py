@@ -68,7 +68,7 @@ QUERY = {"id": "a", "moves": [["B", "Q16"]], "rules": "chinese", "komi": 7, "boa
 HOUR = 3600.0
 
 
-class Session(NamedTuple):
+class CompilingSession(NamedTuple):
     """A run of one of our modules, by which its kernels are compiled."""
 
     arguments: tuple[str, ...]
@@ -78,8 +78,8 @@ class Session(NamedTuple):
 
 
 SESSIONS = (
-    Session(("gtp", "--visits", "50"), GTP),
-    Session(("analysis",), json.dumps({**QUERY, "maxVisits": 50, "includeOwnership": True}) + "\n"),
+    CompilingSession(("gtp", "--visits", "50"), GTP),
+    CompilingSession(("analysis",), json.dumps({**QUERY, "maxVisits": 50, "includeOwnership": True}) + "\n"),
 )
 """What a user's first start may be."""
 
@@ -98,12 +98,12 @@ def add_kernels(plain: Path, networks: Sequence[Path]) -> Path:
             raise UserError(f"{plain}: this is no wheel") from None
         if (installed / KERNELS).exists():
             raise UserError(f"{plain}: it has kernels already")
-        others = [Session(("gtp", "--visits", "50", "--net", str(path.resolve())), GTP) for path in networks]
+        others = [CompilingSession(("gtp", "--visits", "50", "--net", str(path.resolve())), GTP) for path in networks]
         ship_kernels(installed, [*SESSIONS, *others])
         return pack_again(plain, installed)
 
 
-def ship_kernels(installed: Path, sessions: Sequence[Session]) -> None:
+def ship_kernels(installed: Path, sessions: Sequence[CompilingSession]) -> None:
     """Put the kernels that these sessions need, compiled for every family, into packages that lie in a folder.
 
     Raises UserError, if a session fails too, and OSError.
@@ -121,7 +121,7 @@ def ship_kernels(installed: Path, sessions: Sequence[Session]) -> None:
                 _add_other(installed, place, kernels, other)
 
 
-def _add_own(installed: Path, place: Path, family: Family, sessions: Sequence[Session]) -> list[Path]:
+def _add_own(installed: Path, place: Path, family: Family, sessions: Sequence[CompilingSession]) -> list[Path]:
     """Compile for this processor's family what first starts need, and add it. Returns its files. Raises UserError."""
     cache = place / "cache"
 
@@ -142,7 +142,7 @@ def _add_own(installed: Path, place: Path, family: Family, sessions: Sequence[Se
 def _add_other(installed: Path, place: Path, kernels: Sequence[Path], family: Family) -> None:
     """Compile for another family what these files have, and add that. Raises UserError."""
     cache = place / family.name
-    session = Session((COMPILE, *map(str, kernels)), module="gtp_engine.tools.wheel")
+    session = CompilingSession((COMPILE, *map(str, kernels)), module="gtp_engine.tools.wheel")
 
     def compile_all() -> None:
         _run(installed, cache, _target(family), session)
@@ -181,7 +181,7 @@ def _loaded_by(run: Callable[[], None], cache: Path) -> list[Path]:
     return [path for path in sorted((cache / "kernels").glob("*.kernel")) if path.stat().st_mtime > before + 1]
 
 
-def _play(installed: Path, cache: Path, target: dict[str, str], sessions: Sequence[Session]) -> None:
+def _play(installed: Path, cache: Path, target: dict[str, str], sessions: Sequence[CompilingSession]) -> None:
     """Run all sessions with the packages in a folder. Raises UserError if one fails."""
     for session in sessions:
         answers = _run(installed, cache, target, session)
@@ -189,7 +189,7 @@ def _play(installed: Path, cache: Path, target: dict[str, str], sessions: Sequen
             raise UserError(f"{session.module} {' '.join(session.arguments)} failed: {answers[-300:]}")
 
 
-def _run(installed: Path, cache: Path, target: dict[str, str], session: Session) -> str:
+def _run(installed: Path, cache: Path, target: dict[str, str], session: CompilingSession) -> str:
     """Run a session with the packages in a folder. Returns what it prints. Raises UserError if it fails."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "NOBI_"))}
     variables |= {"NOBI_CACHE_DIR": str(cache), "NOBI_CONFIG_DIR": str(cache.parent / "config"), **target}

@@ -79,15 +79,15 @@ EXPERIMENTS = {
     ),
     "exploration": Experiment(
         "The exploration constant of UCB1",
-        "uct", "exploration", ("0", "0.1", "0.25", "0.5", "1", "2"), "exploration constant C", base="0.5",
+        "uct", "uct.exploration", ("0", "0.1", "0.25", "0.5", "1", "2"), "exploration constant C", base="0.5",
     ),
     "rave": Experiment(
         "How far all-moves-as-first values are trusted",
-        "rave", "rave_equivalence", ("0", "100", "300", "1000", "3000", "10000"), "RAVE equivalence, visits",
+        "rave", "uct.rave_equivalence", ("0", "100", "300", "1000", "3000", "10000"), "RAVE equivalence, visits",
     ),
     "lambda": Experiment(
         "Values of leaves: network or rollouts",
-        "alphago", "rollout_share", ("0", "0.25", "0.5", "0.75", "1"), "share λ of the rollouts", visits=100,
+        "alphago", "alphago.rollout_share", ("0", "0.25", "0.5", "0.75", "1"), "share λ of the rollouts", visits=100,
     ),
     "virtual-loss": Experiment(
         "Virtual loss in a search of eight threads",
@@ -208,7 +208,7 @@ def _own_name(option: str) -> str:
         return option
 
 
-class Engine(NamedTuple):
+class PlannedEngine(NamedTuple):
     """One of the players that an experiment compares."""
 
     label: str
@@ -219,7 +219,7 @@ class Engine(NamedTuple):
 class Plan(NamedTuple):
     """The engines of an experiment, the first of them those of its values, and which of them play each other."""
 
-    engines: list[Engine]
+    engines: list[PlannedEngine]
     pairs: list[tuple[int, int]]
     bases: list[int | None]
     """For each value the engine that its Elo is relative to in the picture; None: to the mean of all."""
@@ -242,9 +242,9 @@ def plan(chosen: Experiment, seconds: float | None) -> Plan:
     return Plan(engines, [(each, base) for each in numbers if each != base], [base] * count)
 
 
-def _engine(chosen: Experiment, player: str, value: str, seconds: float | None) -> Engine:
+def _engine(chosen: Experiment, player: str, value: str, seconds: float | None) -> PlannedEngine:
     option = chosen.option
-    label = f"{player} {option}={value}"
+    label = f"{player} {option.rpartition('.')[2]}={value}"
     if option == PLAYER:
         player = label = value
     elif option == VISITS:
@@ -254,10 +254,10 @@ def _engine(chosen: Experiment, player: str, value: str, seconds: float | None) 
         visits = chosen.visits_of.get(player, chosen.visits)
         words |= {"--visits": str(visits)} if seconds is None else {"--time": f"{seconds:g}"}
     words |= {f"--{option}": value} if option in OPTIONS else {"--set": f"{option}={value}"}
-    return Engine(label, tuple(itertools.chain(*words.items())))
+    return PlannedEngine(label, tuple(itertools.chain(*words.items())))
 
 
-def _check(engine: Engine) -> None:
+def _check(engine: PlannedEngine) -> None:
     """Find out in this process what an engine would complain of at its start. Raises UserError."""
     given = dict(zip(engine.arguments[::2], engine.arguments[1::2], strict=True))
     settings = [given.pop("--set")] if "--set" in given else []

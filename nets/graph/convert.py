@@ -14,7 +14,7 @@ from onnx import ModelProto, helper
 
 from nets.evaluator import GLOBAL_FEATURES, SCORE_COLUMNS, SPATIAL_PLANES, EvaluatorError
 from nets.graph.check import FORMAT, FORMAT_KEY, NAME_KEY, PASS_ALIVE_KEY, PRECISION_KEY, SAFE_AREA_KEY
-from nets.graph.graph import IR_VERSION, OPSET, Board, Graph
+from nets.graph.graph import IR_VERSION, OPSET, BoardValues, Graph
 from nets.graph.layers import TrunkWriter, write_policy, write_value
 from nets.graph.prepare import prepared, quietly
 from nets.katago.model import MetadataEncoder, Model
@@ -36,7 +36,7 @@ def to_onnx(
     graph = Graph()
     spatial = graph.input("spatial", ["N", SPATIAL_PLANES, "H", "W"])
     global_ = graph.input("global", ["N", GLOBAL_FEATURES])
-    board = Board(graph, spatial)
+    board = BoardValues(graph, spatial)
     features = graph.dense(global_, model.trunk.stem_global, label="stem_global")
     if model.trunk.metadata is not None:
         features = graph.add("Add", features, _metadata(graph, model.trunk.metadata))

@@ -127,7 +127,7 @@ class Graph:
         return self.add("Unsqueeze", x, self.integers(2, 3))
 
 
-class Board:
+class BoardValues:
     """The values of a graph that follow from the input's height and width; they are written once."""
 
     def __init__(self, graph: Graph, spatial: str) -> None:

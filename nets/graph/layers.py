@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.points import MAX_SIZE
-from nets.graph.graph import Board, Graph
+from nets.graph.graph import BoardValues, Graph
 from nets.katago.model import (
     EXCLUDED,
     KO_FEATURE,
@@ -40,7 +40,7 @@ class TrunkWriter:
     The layout changes between boards and tokens only where convolutions and transformer blocks follow each other.
     """
 
-    def __init__(self, graph: Graph, board: Board, channels: int) -> None:
+    def __init__(self, graph: Graph, board: BoardValues, channels: int) -> None:
         self._graph, self._board, self._channels = graph, board, channels
         self._planes: str | None = None
         self._tokens: str | None = None
@@ -126,7 +126,7 @@ def write_ordinary(graph: Graph, block: OrdinaryBlock, x: str, label: str) -> st
     return graph.add("Add", added, x, label=label)
 
 
-def write_pooling(graph: Graph, board: Board, block: PoolingBlock, x: str, label: str) -> str:
+def write_pooling(graph: Graph, board: BoardValues, block: PoolingBlock, x: str, label: str) -> str:
     """Write a block that reads the board `x` and pools it, and return the name of its result."""
     hidden = graph.taps[f"{label}_before"] = graph.normed(x, block.before, f"{label}_before")
     pooled = graph.convolve(hidden, block.pooled, block.pooled_norm, f"{label}_pooled")
@@ -147,7 +147,7 @@ NORMED, HIDDEN = "_normed", "_hidden"
 """End the names of the taps of a block's norm and of what its last matrix reads."""
 
 
-def write_attention(graph: Graph, board: Board, block: AttentionBlock, x: str, label: str) -> str:
+def write_attention(graph: Graph, board: BoardValues, block: AttentionBlock, x: str, label: str) -> str:
     """Write a block that reads the tokens `x`, and return the name of its result."""
     normed = graph.taps[f"{label}{NORMED}"] = _rms_norm(graph, x, block.norm, block.epsilon, f"{label}_norm")
     query = block.query / np.float32(np.sqrt(block.query_dimension))  # the scale of the scores, taken here once
@@ -208,7 +208,7 @@ def _rms_norm(graph: Graph, x: str, weight: FloatArray, epsilon: float, label: s
     return graph.add("Mul", graph.add("Div", x, root), graph.weights(weight, f"{label}_weight"), label=label)
 
 
-def _turned(graph: Graph, board: Board, frequencies: FloatArray, x: str, label: str) -> str:
+def _turned(graph: Graph, board: BoardValues, frequencies: FloatArray, x: str, label: str) -> str:
     """Tokens whose interleaved pairs of channels are turned by their point's angles; `frequencies` [heads, pairs, 2].
 
     onnxruntime's operator has one table of angles for all heads, so it is told that there is one head.
@@ -218,7 +218,7 @@ def _turned(graph: Graph, board: Board, frequencies: FloatArray, x: str, label: 
     return graph.add("RotaryEmbedding", x, first, cosine, sine, label=label, domain="com.microsoft", interleaved=1)
 
 
-def _rotation(graph: Graph, board: Board, pairs: NDArray[np.float64], label: str) -> tuple[str, str]:
+def _rotation(graph: Graph, board: BoardValues, pairs: NDArray[np.float64], label: str) -> tuple[str, str]:
     """Cosine and sine [H*W, pairs] of the angle by which each point turns each pair of channels; `pairs` [pairs, 2]
     are frequencies.
 
@@ -231,7 +231,7 @@ def _rotation(graph: Graph, board: Board, pairs: NDArray[np.float64], label: str
     return board.rotations[key]
 
 
-def _write_rotation(graph: Graph, board: Board, pairs: NDArray[np.float64], label: str) -> tuple[str, str]:
+def _write_rotation(graph: Graph, board: BoardValues, pairs: NDArray[np.float64], label: str) -> tuple[str, str]:
     zero, height, width = graph.integers(0), *graph.add_many("Split", 2, board.size)
     steps = np.arange(MAX_SIZE)[:, None]
 
@@ -250,7 +250,7 @@ def _write_rotation(graph: Graph, board: Board, pairs: NDArray[np.float64], labe
     return graph.add("Reshape", cosine, shape, label=label), graph.add("Reshape", sine, shape, label=label)
 
 
-def write_policy(graph: Graph, board: Board, head: PolicyHead, trunk: str) -> str:
+def write_policy(graph: Graph, board: BoardValues, head: PolicyHead, trunk: str) -> str:
     """Write the policy head and return the name of its logits [N, H*W + 1].
 
     Networks with an optimistic policy get the input `optimism` [N, 1]: from 0, the plain policy, to 1, the optimistic.
@@ -283,7 +283,7 @@ def _pass_logits(graph: Graph, head: PolicyHead, pooled: str, used: int) -> str:
     return graph.dense(graph.activate(hidden, head.pass_activation), head.pass_second[:, :used], label="pass_second")
 
 
-def write_value(graph: Graph, board: Board, model: Model, trunk: str, global_: str) -> tuple[str, str, str]:
+def write_value(graph: Graph, board: BoardValues, model: Model, trunk: str, global_: str) -> tuple[str, str, str]:
     """Write the value head; its outputs are `value` [N, 3], `score` [N, 6] and `ownership` [N, H*W]."""
     head = model.value
     first = graph.activate(graph.convolve(trunk, head.first, head.norm, "value_first"), head.norm.activation)
@@ -339,7 +339,7 @@ def _score(graph: Graph, outputs: ScoreOutputs, value: str, plain: str, positive
     return graph.add("Concat", mean, stdev, lead, rest, axis=1, label="score")
 
 
-def _oldest_score(graph: Graph, board: Board, value: str, plain: str) -> str:
+def _oldest_score(graph: Graph, board: BoardValues, value: str, plain: str) -> str:
     """Version 3 knows one score, squashed by arctan with a scale of twice the board's width."""
     scores = graph.add("Mul", plain, graph.add("Mul", board.width, graph.scalar(2.0)))
     mean, lead = graph.add_many("Split", 2, scores, axis=1)

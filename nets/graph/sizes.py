@@ -39,7 +39,7 @@ class GraphSizes:
         self._constants = {tensor.name: _constant(tensor) for tensor in model.graph.initializer}
         self._inputs = [(value.name, _dimensions(value)) for value in model.graph.input]
         self._outputs = [output.name for output in model.graph.output]
-        self._nodes: list[Node] = []
+        self._nodes: list[Operator] = []
         for node in model.graph.node:
             if node.op_type == "Constant":
                 self._constants[node.output[0]] = _constant_of(node)
@@ -117,14 +117,14 @@ def _constant_of(node: NodeProto) -> Value:
     return _constant(node.attribute[0].t)
 
 
-def _node(node: NodeProto) -> Node:
+def _node(node: NodeProto) -> Operator:
     label = f"{shown(node.op_type)} {shown(node.name)}".strip()
     attributes: dict[str, Any] = {}
     for attribute in node.attribute:
         if attribute.name in attributes or attribute.type not in _ATTRIBUTES:
             raise ShapeError(f"{label} has an attribute that is not supported")
         attributes[attribute.name] = _ATTRIBUTES[attribute.type](attribute)
-    return Node(node.op_type, label, tuple(node.input), tuple(node.output), attributes)
+    return Operator(node.op_type, label, tuple(node.input), tuple(node.output), attributes)
 
 
 _ATTRIBUTES = {
@@ -168,7 +168,7 @@ class Value(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Node:
+class Operator:
     """A node's operator and attributes, without tensors."""
 
     op: str
@@ -193,7 +193,7 @@ Rule = Callable[..., Result]
 """Called with a node and its inputs, where None is one left out."""
 
 
-def infer(node: Node, inputs: Sequence[Value | None]) -> Result:
+def infer(node: Operator, inputs: Sequence[Value | None]) -> Result:
     """Return the outputs of `node` for these inputs, where None is an input left out. Raises ShapeError."""
     try:
         result = RULES[node.op](node, *inputs)
@@ -236,7 +236,7 @@ def _axis(axis: int, rank: int) -> int:
     return axis % rank
 
 
-def _axes(node: Node, value: Value | None, rank: int) -> list[int]:
+def _axes(node: Operator, value: Value | None, rank: int) -> list[int]:
     """The axes, which are an attribute or, in newer operator sets, an input; empty if they are left out."""
     axes = node.attributes.get("axes", []) if value is None else _integers(value)
     axes = [_axis(axis, rank) for axis in axes]
@@ -247,25 +247,25 @@ def _axes(node: Node, value: Value | None, rank: int) -> list[int]:
 # --- Number by number --------------------------------------------------------------------------------------------
 
 
-def _unary(_: Node, x: Value) -> Result:
+def _unary(_: Operator, x: Value) -> Result:
     return _one(x.shape, x.kind)
 
 
-def _identity(_: Node, x: Value) -> Result:
+def _identity(_: Operator, x: Value) -> Result:
     return Result((x,))
 
 
-def _softmax(node: Node, x: Value) -> Result:
+def _softmax(node: Operator, x: Value) -> Result:
     _axis(node.attributes.get("axis", -1), len(x.shape))
     return _one(x.shape, x.kind)
 
 
-def _cast(node: Node, x: Value) -> Result:
+def _cast(node: Operator, x: Value) -> Result:
     _expect(node.attributes["to"] in NUMBERS, "it casts to an unsupported type")
     return _one(x.shape, node.attributes["to"])
 
 
-def _broadcast(node: Node, *values: Value) -> Result:
+def _broadcast(node: Operator, *values: Value) -> Result:
     # The processor itself stops a program that divides integers by 0.
     _expect(node.op != "Div" or all(value.kind in REALS for value in values), "it divides integers")
     return _one(np.broadcast_shapes(*(value.shape for value in values)), values[0].kind)
@@ -274,12 +274,12 @@ def _broadcast(node: Node, *values: Value) -> Result:
 # --- Shapes ------------------------------------------------------------------------------------------------------
 
 
-def _shape(node: Node, x: Value) -> Result:
+def _shape(node: Operator, x: Value) -> Result:
     sizes = np.array(x.shape[slice(node.attributes.get("start", 0), node.attributes.get("end"))], np.int64)
     return Result((Value(sizes.shape, INT64, sizes),))
 
 
-def _concat(node: Node, *values: Value) -> Result:
+def _concat(node: Operator, *values: Value) -> Result:
     first = values[0].shape
     axis = _axis(node.attributes["axis"], len(first))
     fit = {(len(value.shape), *value.shape[:axis], *value.shape[axis + 1 :]) for value in values}
@@ -288,7 +288,7 @@ def _concat(node: Node, *values: Value) -> Result:
     return _moved((*first[:axis], total, *first[axis + 1 :]), lambda *parts: np.concatenate(parts, axis), *values)
 
 
-def _split(node: Node, x: Value, parts: Value | None = None) -> Result:
+def _split(node: Operator, x: Value, parts: Value | None = None) -> Result:
     axis, count = _axis(node.attributes.get("axis", 0), len(x.shape)), len(node.outputs)
     sizes = [x.shape[axis] // count] * count if parts is None else _integers(parts)
     _expect(len(sizes) == count and min(sizes) >= 1 and sum(sizes) == x.shape[axis], "its parts do not add up")
@@ -298,7 +298,7 @@ def _split(node: Node, x: Value, parts: Value | None = None) -> Result:
 
 
 def _slice(
-    node: Node, x: Value, starts: Value, ends: Value, axes: Value | None = None, steps: Value | None = None
+    node: Operator, x: Value, starts: Value, ends: Value, axes: Value | None = None, steps: Value | None = None
 ) -> Result:
     bounds = [_integers(each) for each in (starts, ends)]
     places = _axes(node, axes, len(x.shape)) or list(range(len(bounds[0])))
@@ -311,21 +311,21 @@ def _slice(
     return _moved(shape, lambda numbers: numbers[tuple(cuts)], x)
 
 
-def _gather(node: Node, x: Value, places: Value) -> Result:
+def _gather(node: Operator, x: Value, places: Value) -> Result:
     axis = _axis(node.attributes.get("axis", 0), len(x.shape))
     _expect(places.kind in INTEGERS, "its places are no integers")
     shape = (*x.shape[:axis], *places.shape, *x.shape[axis + 1 :])
     return _moved(shape, partial(np.take, axis=axis), x, places)
 
 
-def _flatten(node: Node, x: Value) -> Result:
+def _flatten(node: Operator, x: Value) -> Result:
     axis, rank = node.attributes.get("axis", 1), len(x.shape)
     _expect(-rank <= axis <= rank, "its axis is out of range")
     axis += rank if axis < 0 else 0
     return _one((math.prod(x.shape[:axis]), math.prod(x.shape[axis:])), x.kind)
 
 
-def _reshape(node: Node, x: Value, shape: Value) -> Result:
+def _reshape(node: Operator, x: Value, shape: Value) -> Result:
     wanted, total = _integers(shape), math.prod(x.shape)
     if not node.attributes.get("allowzero", 0):
         wanted = [x.shape[axis] if size == 0 else size for axis, size in enumerate(wanted)]
@@ -337,13 +337,13 @@ def _reshape(node: Node, x: Value, shape: Value) -> Result:
     return _moved(wanted, np.asarray, x)
 
 
-def _transpose(node: Node, x: Value) -> Result:
+def _transpose(node: Operator, x: Value) -> Result:
     order = node.attributes.get("perm") or list(range(len(x.shape)))[::-1]
     _expect(sorted(order) == list(range(len(x.shape))), "its order is none")
     return _one([x.shape[axis] for axis in order], x.kind)
 
 
-def _unsqueeze(node: Node, x: Value, axes: Value) -> Result:
+def _unsqueeze(node: Operator, x: Value, axes: Value) -> Result:
     rank = len(x.shape) + len(_integers(axes))
     _expect(rank <= MAX_RANK, "it makes an impossible shape")
     places, sizes = _axes(node, axes, rank), iter(x.shape)
@@ -353,7 +353,7 @@ def _unsqueeze(node: Node, x: Value, axes: Value) -> Result:
 # --- Products ----------------------------------------------------------------------------------------------------
 
 
-def _matmul(_: Node, a: Value, b: Value) -> Result:
+def _matmul(_: Operator, a: Value, b: Value) -> Result:
     _expect(bool(a.shape and b.shape), "it multiplies single numbers")
     rows = (1, *a.shape) if len(a.shape) == 1 else a.shape
     columns = (*b.shape, 1) if len(b.shape) == 1 else b.shape
@@ -363,7 +363,7 @@ def _matmul(_: Node, a: Value, b: Value) -> Result:
     return _one(shape, a.kind, work=math.prod(both) * rows[-1], buffer=math.prod(both))
 
 
-def _gemm(node: Node, a: Value, b: Value, added: Value | None = None) -> Result:
+def _gemm(node: Operator, a: Value, b: Value, added: Value | None = None) -> Result:
     _expect(len(a.shape) == len(b.shape) == 2, "it multiplies no matrices")
     _expect(not node.attributes.get("transA") and not node.attributes.get("transB"), "it turns its matrices")
     shape = (a.shape[0], b.shape[1])
@@ -371,7 +371,7 @@ def _gemm(node: Node, a: Value, b: Value, added: Value | None = None) -> Result:
     return _matmul(node, a, b)
 
 
-def _convolve(node: Node, x: Value, weights: Value, added: Value | None = None) -> Result:
+def _convolve(node: Operator, x: Value, weights: Value, added: Value | None = None) -> Result:
     get = node.attributes.get
     count, channels, *sides = x.shape
     outputs, inner, *kernel = weights.shape
@@ -390,7 +390,7 @@ def _convolve(node: Node, x: Value, weights: Value, added: Value | None = None) 
     return _one((count, outputs, height, width), x.kind, work=buffer * outputs, buffer=buffer)
 
 
-def _attend(node: Node, query: Value, key: Value, value: Value, *others: Value | None) -> Result:
+def _attend(node: Operator, query: Value, key: Value, value: Value, *others: Value | None) -> Result:
     heads = node.attributes.get("num_heads", 0)
     _expect(not any(others), "it has more than queries, keys and values")
     (count, tokens, size), (_, seen, value_size) = query.shape, value.shape
@@ -400,7 +400,7 @@ def _attend(node: Node, query: Value, key: Value, value: Value, *others: Value |
     return _one((count, tokens, value_size), query.kind, work=pairs * (size + value_size), buffer=2 * pairs * heads)
 
 
-def _rotate(node: Node, x: Value, first: Value, *tables: Value) -> Result:
+def _rotate(node: Operator, x: Value, first: Value, *tables: Value) -> Result:
     """All channels as one head, and tokens in the order of the tables' rows: the forms whose reads are in bounds."""
     _expect(set(node.attributes) <= {"interleaved"}, "it has attributes that are not supported")
     _expect(first.shape == (1,) and _integers(first) == [0], "its tokens do not begin at the tables' beginning")
@@ -413,18 +413,18 @@ def _rotate(node: Node, x: Value, first: Value, *tables: Value) -> Result:
 # --- Over the board or an axis -----------------------------------------------------------------------------------
 
 
-def _pool(_: Node, x: Value) -> Result:
+def _pool(_: Operator, x: Value) -> Result:
     _expect(len(x.shape) == 4, "it is not of boards")
     return _one((*x.shape[:2], 1, 1), x.kind)
 
 
-def _reduce(node: Node, x: Value, axes: Value | None = None) -> Result:
+def _reduce(node: Operator, x: Value, axes: Value | None = None) -> Result:
     get = node.attributes.get
     over = _axes(node, axes, len(x.shape)) or ([] if get("noop_with_empty_axes") else list(range(len(x.shape))))
     return _one([1 if i in over else n for i, n in enumerate(x.shape) if get("keepdims", 1) or i not in over], x.kind)
 
 
-def _batch_norm(node: Node, x: Value, *parameters: Value) -> Result:
+def _batch_norm(node: Operator, x: Value, *parameters: Value) -> Result:
     _expect(not node.attributes.get("training_mode"), "it trains")
     _expect([each.shape for each in parameters] == [(x.shape[1],)] * 4, "its parameters do not fit")
     return _one(x.shape, x.kind)

@@ -215,7 +215,7 @@ class MetadataEncoder:
 
 
 @dataclass(frozen=True)
-class Work:
+class EvaluationCost:
     """About what an evaluation costs, by the sizes of a trunk: the heads are small beside it."""
 
     by_point: int
@@ -240,10 +240,10 @@ class Trunk:
     tip: Normed | RmsTip
 
     @property
-    def work(self) -> Work:
+    def work(self) -> EvaluationCost:
         """What an evaluation costs."""
         pairs = sum(block.query.shape[1] + block.output.shape[0] for block in _attention_blocks(self.blocks))
-        return Work(sum(array.size for array in _arrays((self.stem, self.blocks))), pairs)
+        return EvaluationCost(sum(array.size for array in _arrays((self.stem, self.blocks))), pairs)
 
     @property
     def channels(self) -> int:

@@ -28,8 +28,8 @@ from nets.loss import (
     GROSS,
     LIMITS,
     Answer,
-    Loss,
     Positions,
+    PrecisionLoss,
     answers,
     compare_answers,
     few_recorded,
@@ -87,7 +87,7 @@ class Verdict:
     highest: Mapping[str, FloatArray]
     """The highest values of activations that are told apart: [channels] by the names of their taps."""
     loss: Mapping[str, float]
-    """The fields of nets.loss.Loss, measured on other positions than the ranges."""
+    """The fields of nets.loss.PrecisionLoss, measured on other positions than the ranges."""
     reason_against: str
     """Why `auto` does not use the network in int16; empty if it may."""
     largest: int = LARGEST
@@ -196,7 +196,7 @@ def depends_on_products(model: Model) -> bool:
     return any(step.in_rows for step in steps(model.trunk.blocks))
 
 
-def _limits(verdict: Verdict) -> Loss:
+def _limits(verdict: Verdict) -> PrecisionLoss:
     return SURE if verdict.in_bf16 or any(verdict.in_int8) else LIMITS
 
 
@@ -212,7 +212,7 @@ def checked_here(verdict: Verdict, model: Model, reference: Evaluator) -> Verdic
         if not reason_against(loss, 0.0, limits=_limits(low)):
             return replace(low, loss=loss.__dict__, reason_against=reason_against(loss, share, GROSS))
     loss, share = _compare(_evaluator(model, verdict, reference), expected, positions)
-    known = reason_against(Loss(**verdict.loss), 0.0, limits=_limits(verdict))
+    known = reason_against(PrecisionLoss(**verdict.loss), 0.0, limits=_limits(verdict))
     return replace(verdict, reason_against=known or reason_against(loss, share, GROSS))
 
 
@@ -242,7 +242,7 @@ def _evaluator(model: Model, verdict: Verdict, reference: Evaluator) -> NativeEv
 
 def _compare(
     candidate: NativeEvaluator, expected: Sequence[Answer], positions: Sequence[Positions]
-) -> tuple[Loss, float]:
+) -> tuple[PrecisionLoss, float]:
     for spatial, global_ in positions:  # compiles, which is no part of the time that it takes
         candidate.evaluate(EvaluationRequest(spatial[:1], global_[:1]))
     return compare_answers(expected, answers(varied(candidate), positions))

@@ -38,7 +38,7 @@ from nets.native.simd.vectors import VECTOR_BYTES
 from nets.native.transformers.attention import HEAD_BUFFERS, KEYS
 from nets.native.transformers.attention import ROWS as QUERIES
 from nets.native.transformers.blocks import ATTENTION, CHUNK, ROW_SPACE
-from nobi_machine.fused_call import Given, Step, fuse
+from nobi_machine.fused_call import Given, KernelCall, fuse
 
 PRECISION = "int16"
 PROVIDER = "native"
@@ -85,7 +85,7 @@ class NativeEvaluator(Evaluator):
         self._packed, self._source, self._optimism = packed, source, optimism
         self._open_other = open_other
         self._other: Evaluator | None = None
-        self._idle: list[Workspace] = []
+        self._idle: list[KernelArrays] = []
         self._lock = threading.Lock()
 
     @property
@@ -119,7 +119,7 @@ class NativeEvaluator(Evaluator):
         spatial, global_, optimism, _ = request
         if self._profile_encoder is not None or min(spatial.shape[2:]) < SMALLEST or optimism is None:
             return None
-        space = Workspace(self._packed, len(spatial), *spatial.shape[2:])
+        space = KernelArrays(self._packed, len(spatial), *spatial.shape[2:])
         given = optimism if self._attributes.has_optimism else NO_OPTIMISM
         return EvaluationSteps(space.steps(count, spatial, global_, given, *evaluation), space.boards)
 
@@ -179,15 +179,15 @@ class NativeEvaluator(Evaluator):
         optimism = self._optimism_of(len(request.spatial), request.optimism)
         return other.evaluate(request._replace(optimism=optimism if self._attributes.has_optimism else None))
 
-    def _take(self, count: int, height: int, width: int) -> Workspace:
+    def _take(self, count: int, height: int, width: int) -> KernelArrays:
         kind = count, height, width
         with self._lock:
             for number in reversed(range(len(self._idle))):
                 if self._idle[number].kind == kind:
                     return self._idle.pop(number)
-        return Workspace(self._packed, *kind)
+        return KernelArrays(self._packed, *kind)
 
-    def _give_back(self, space: Workspace) -> None:
+    def _give_back(self, space: KernelArrays) -> None:
         with self._lock:
             self._idle.append(space)
             del self._idle[:-MOST_IDLE]
@@ -208,7 +208,7 @@ Sizes = Mapping[str, int | list[int]]
 """Bytes of what the fields of a record point to; several where the field has several addresses."""
 
 
-class Workspace:
+class KernelArrays:
     """The arrays that the kernels work in, and the records with their addresses."""
 
     def __init__(self, packed: Packed, count: int, height: int, width: int) -> None:
@@ -243,7 +243,7 @@ class Workspace:
         self.evaluate = fuse(self.steps(*map(Given, range(len(examples)))), *examples)
         """Evaluate a batch, with the arguments of `steps`."""
 
-    def steps(self, count: Any, spatial: Any, global_: Any, optimism: Any, *evaluation: Any) -> list[Step]:
+    def steps(self, count: Any, spatial: Any, global_: Any, optimism: Any, *evaluation: Any) -> list[KernelCall]:
         """Return the calls that evaluate `count` boards, a multiple of `boards`.
 
         They go from the boards' features to the fields of an `Evaluation`, the arrays `evaluation`. `optimism` [N] are
@@ -252,7 +252,7 @@ class Workspace:
         """
         run = *self._memory, count, spatial, global_
         finish = *self._outputs, count, global_, optimism, *evaluation
-        return [Step(run_network, run, self._held), Step(finish_batch, finish)]
+        return [KernelCall(run_network, run, self._held), KernelCall(finish_batch, finish)]
 
     def finish(self, count: int, global_: FloatArray, optimism: FloatArray, evaluation: Evaluation) -> None:
         """Make another evaluation of the batch that was evaluated last, with another `optimism`."""

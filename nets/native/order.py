@@ -25,7 +25,7 @@ MOST_STREAMS = 4
 """The most residual streams: the trunk's, that of bottlenecks in it, and so on."""
 
 
-class End(NamedTuple):
+class BottleneckEnd(NamedTuple):
     """One end of a bottleneck: a norm with its activation, and a convolution that reads it."""
 
     is_narrow: bool
@@ -43,13 +43,13 @@ class Step(NamedTuple):
     """The name of the block in the graph's taps (nets/graph/layers.py); the ends of a bottleneck share its name."""
     stream: int
     """The number of the residual stream that it reads: 0 is the trunk's, 1 that of a bottleneck in it, and so on."""
-    part: OrdinaryBlock | PoolingBlock | AttentionBlock | FeedForwardBlock | End
+    part: OrdinaryBlock | PoolingBlock | AttentionBlock | FeedForwardBlock | BottleneckEnd
 
     @property
     def in_rows(self) -> bool:
         """Whether it is computed row by row, and not as convolutions of boards."""
         part = self.part
-        return part.in_rows if isinstance(part, End) else isinstance(part, (AttentionBlock, FeedForwardBlock))
+        return part.in_rows if isinstance(part, BottleneckEnd) else isinstance(part, (AttentionBlock, FeedForwardBlock))
 
 
 def steps(blocks: Sequence[Block], stream: int = 0, prefix: str = "block") -> Iterator[Step]:
@@ -69,16 +69,16 @@ def runs(order: Sequence[Step]) -> list[list[Step]]:
     return [list(run) for _, run in groupby(order, lambda step: step.in_rows)]
 
 
-def _narrow(block: BottleneckBlock) -> End:
+def _narrow(block: BottleneckBlock) -> BottleneckEnd:
     first = block.blocks[0]
     in_rows = _narrow(first).in_rows if isinstance(first, BottleneckBlock) else _reads_rows(first)
-    return End(True, block.before, block.narrow, in_rows and _is_point(block.narrow))
+    return BottleneckEnd(True, block.before, block.narrow, in_rows and _is_point(block.narrow))
 
 
-def _widen(block: BottleneckBlock) -> End:
+def _widen(block: BottleneckBlock) -> BottleneckEnd:
     last = block.blocks[-1]
     in_rows = _widen(last).in_rows if isinstance(last, BottleneckBlock) else _reads_rows(last)
-    return End(False, block.after, block.widen, in_rows and _is_point(block.widen))
+    return BottleneckEnd(False, block.after, block.widen, in_rows and _is_point(block.widen))
 
 
 def _reads_rows(block: Block) -> bool:

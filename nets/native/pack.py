@@ -22,7 +22,7 @@ from nets.native.convolutions.layers import MOST_BUFFERS
 from nets.native.convolutions.packing import LayersWriter, Reading, is_curved, readings
 from nets.native.convolutions.tiling import LARGEST, PLACES
 from nets.native.network import CONVOLUTIONS, HEADS, NETWORK, ROWS, RUN
-from nets.native.order import MOST_STREAMS, End, Step, runs, steps
+from nets.native.order import MOST_STREAMS, BottleneckEnd, Step, runs, steps
 from nets.native.outputs import SmallLayers
 from nets.native.packed import HEAD, Packed, Writer, pad, padded, pool_matrix
 from nets.native.simd.activations import CURVES, KINDS
@@ -107,7 +107,7 @@ def _stem(writer: Writer, trunk: Trunk) -> NDArray[np.void]:
 def _widths(trunk: Trunk, order: Sequence[Step]) -> tuple[int, ...]:
     widths = {0: padded(trunk.channels)}
     for _, stream, part in order:
-        if isinstance(part, End) and part.is_narrow:
+        if isinstance(part, BottleneckEnd) and part.is_narrow:
             widths[stream + 1] = max(widths.get(stream + 1, 0), padded(part.convolution.outputs))
     return tuple(widths.values())
 
@@ -236,6 +236,6 @@ def _rows_size(order: Sequence[Step]) -> int:
             widest = max(widest, outputs + mixed)
         elif isinstance(part, FeedForwardBlock):
             size += 6 * len(part.norm) * padded(len(part.second))
-        elif isinstance(part, End):
+        elif isinstance(part, BottleneckEnd):
             size += 2 * padded(part.convolution.inputs) * padded(part.convolution.outputs)
     return size + 4 * MAX_SIZE**2 * widest

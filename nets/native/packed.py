@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from nets.katago.model import FloatArray, MetadataEncoder, Work
+from nets.katago.model import EvaluationCost, FloatArray, MetadataEncoder
 from nets.loss import measurement_fingerprint
 from nets.native.outputs import SmallLayers
 from nets.native.simd.products import HERE, OUTPUTS
@@ -58,7 +58,7 @@ class Packed:
     planes: int
     global_features: int
     small: SmallLayers
-    work: Work
+    work: EvaluationCost
     """What an evaluation costs."""
 
 

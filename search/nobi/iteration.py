@@ -19,7 +19,7 @@ from go_rules.points import WHITE
 from go_rules.random import below
 from nets.evaluator import SCORE_COLUMNS, Evaluation, EvaluationRequest, as_floats
 from nets.features import IN_TREE, encode_symmetry
-from nobi_machine.fused_call import Given, Step, fuse
+from nobi_machine.fused_call import Given, KernelCall, fuse
 from nobi_machine.jit import kernel
 from search.nobi.leaves.digest import digest_evaluation
 from search.nobi.leaves.nn_cache import look_up, remember
@@ -110,7 +110,7 @@ def encode_request(
 def _bind(space: Workspace, buffers: WorkerBuffers) -> Kernels:
     """Bind the kernels to a worker's memory, compiled or loaded if need be."""
     tree = space.tree, space.cache, space.context, buffers.work, buffers.keys, buffers.missing
-    advance = Step(advance_tree, (*tree, Given(0), Given(1), Given(2), Given(3)))
+    advance = KernelCall(advance_tree, (*tree, Given(0), Given(1), Given(2), Given(3)))
     encode = _encoding(space, buffers, Given(0), Given(1), Given(2))
     buffers.kernels = Kernels(fuse([encode], 0, IN_TREE, 0), fuse([advance], 0, 0, SELECT_NOTHING, NO_CHECK))
     return buffers.kernels
@@ -131,15 +131,15 @@ def _bind_evaluation(space: Workspace, buffers: WorkerBuffers) -> EvaluationKern
     return buffers.evaluation
 
 
-def _encoding(space: Workspace, buffers: WorkerBuffers, count: Any, view: Any, n_symmetries: Any) -> Step:
+def _encoding(space: Workspace, buffers: WorkerBuffers, count: Any, view: Any, n_symmetries: Any) -> KernelCall:
     leaves = space.context, buffers.work, buffers.missing, buffers.symmetries, space.permutations
     features = buffers.features, buffers.flat, buffers.global_
-    return Step(encode_leaves, (*leaves, *features, count, view, n_symmetries))
+    return KernelCall(encode_leaves, (*leaves, *features, count, view, n_symmetries))
 
 
-def _digestion(space: Workspace, buffers: WorkerBuffers, count: Any, *evaluation: Any) -> Step:
+def _digestion(space: Workspace, buffers: WorkerBuffers, count: Any, *evaluation: Any) -> KernelCall:
     leaves = space.context, buffers.work, buffers.missing, buffers.symmetries, space.permutations
-    return Step(digest_evaluation, (*leaves, count, *evaluation))
+    return KernelCall(digest_evaluation, (*leaves, count, *evaluation))
 
 
 @kernel

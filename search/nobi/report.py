@@ -28,7 +28,7 @@ FASTER = 1.3
 """Safety factor on the measured speed, where it predicts how many visits are still to come."""
 
 
-class Run:
+class RunningSearch:
     """A search in progress. All workers share it, and read and change it only under the search's lock."""
 
     def __init__(self, request: SearchRequest, first_visits: int, started: float) -> None:
@@ -109,7 +109,7 @@ MAX_VARIATION = 60
 """The longest principal variation, in moves."""
 
 
-def take_snapshot(game_tree: GameTree, parameters: SearchParameters, run: Run) -> SearchResult:
+def take_snapshot(game_tree: GameTree, parameters: SearchParameters, run: RunningSearch) -> SearchResult:
     """Read the present state of a search into a result, with what its request asks for. Hold the search's lock."""
     space, tree, request = game_tree.space, game_tree.space.tree, run.request.report
     index = int(tree.used[ROOT])
@@ -144,7 +144,7 @@ def take_snapshot(game_tree: GameTree, parameters: SearchParameters, run: Run) -
     )
 
 
-def nothing_known(run: Run) -> SearchResult:
+def nothing_known(run: RunningSearch) -> SearchResult:
     """Make the result of a search that ended before anything was evaluated: no moves, and an even game."""
     return SearchResult(
         colour=run.request.colour,

@@ -26,7 +26,7 @@ from search.nobi.iteration import DECIDED, NO_CHECK, SELECT_NOTHING, advance, ev
 from search.nobi.leaves.nn_cache import Cache
 from search.nobi.memory.workspace import WorkerBuffers, Workspace
 from search.nobi.parameters import SearchParameters
-from search.nobi.report import Run, nothing_known, take_snapshot
+from search.nobi.report import RunningSearch, nothing_known, take_snapshot
 from search.nobi.tree import reuse
 from search.nobi.tree.nodes import NODES
 from search.nobi.tree.select import COLLISION, FULL
@@ -73,7 +73,7 @@ class Search:
         self._changed = threading.Condition(self._lock)
         """Notified when a waiting worker or the caller has to look again."""
         self._threads: list[threading.Thread] = []
-        self._run: Run | None = None
+        self._run: RunningSearch | None = None
         self._generation = 0
         """Goes up when the leaves under way become worthless: those of an older generation are dropped."""
         self._outstanding = 0
@@ -166,7 +166,7 @@ class Search:
                 tree.take_root(request, self._parameters, self._generator, ask, white_doublings)
             except Stopped:
                 return self._unsearched(tree, request, started)
-            run = Run(request, int(tree.root["visits"]), started)
+            run = RunningSearch(request, int(tree.root["visits"]), started)
             run.check()
             self._next_look = run.visits + FIRST_LOOK
             self._run = run
@@ -202,7 +202,7 @@ class Search:
 
     def _unsearched(self, tree: GameTree, request: SearchRequest, started: float) -> SearchResult:
         """The result of a search that was stopped before its root was evaluated."""
-        run = Run(request, int(tree.root["visits"]), started)
+        run = RunningSearch(request, int(tree.root["visits"]), started)
         run.end(StopReason.INTERRUPTED)
         return take_snapshot(tree, self._parameters, run) if run.visits > 0 else nothing_known(run)
 
@@ -258,7 +258,7 @@ class Search:
 
     # --- The calling thread -----------------------------------------------------------------------------------
 
-    def _await(self, run: Run, tree: GameTree) -> None:
+    def _await(self, run: RunningSearch, tree: GameTree) -> None:
         """Wait for the end of the search, and send reports meanwhile."""
         report = run.request.report
         next_report = float("inf") if report is None else run.started + report.before_first
@@ -289,7 +289,7 @@ class Search:
 
     def _work(self, number: int) -> None:
         """What a worker thread runs: wait for a search, take part in it, wait for the next one."""
-        finished: Run | None = None
+        finished: RunningSearch | None = None
         while True:
             with self._changed:
                 while not self._closing and (self._run is None or self._run is finished or self._is_spare(number)):
@@ -318,7 +318,7 @@ class Search:
         most = self.workers if self._run is None else self._run.most_workers
         return number >= min(self.workers, self._most_workers, most)
 
-    def _iterate(self, run: Run, space: Workspace, number: int) -> bool:
+    def _iterate(self, run: RunningSearch, space: Workspace, number: int) -> bool:
         """One iteration of a worker (iteration.py). Returns False once the search is over or the worker has to rest."""
         buffers = space.workers[number]
         with self._lock:
@@ -333,7 +333,7 @@ class Search:
             evaluate_leaves(space, buffers)
         return True
 
-    def _advance(self, run: Run, space: Workspace, buffers: WorkerBuffers, is_spare: bool) -> None:
+    def _advance(self, run: RunningSearch, space: Workspace, buffers: WorkerBuffers, is_spare: bool) -> None:
         """Expand the leaves of a worker's last iteration, and select new ones if search and worker go on."""
         run.check()
         if buffers.generation != self._generation:
@@ -363,7 +363,7 @@ class Search:
             elif outcome == COLLISION or run.room() <= 0:
                 self._wait_for_others()
 
-    def _visits_left(self, run: Run, leaves: int) -> float:
+    def _visits_left(self, run: RunningSearch, leaves: int) -> float:
         """The most visits that may still come after these `leaves`, where it is time to see whether they can change the
         move. Without time to be saved as many as can be: then only a move without alternatives is decided."""
         visits, limits = run.visits + leaves, run.request.limits
@@ -378,7 +378,7 @@ class Search:
         self._changed.wait(POLL_SECONDS)
         self._waiting -= 1
 
-    def _make_room(self, run: Run, space: Workspace) -> None:
+    def _make_room(self, run: RunningSearch, space: Workspace) -> None:
         """Drop the nodes that the root does not lead to. End the search if these are too few or time is short."""
         assert self.tree is not None
         before = int(space.tree.used[NODES])

@@ -17,7 +17,7 @@ WATCH_INTERVAL = 0.02
 """Seconds after which the calling thread looks again at the clock, the stop event and the reports."""
 
 
-class Run:
+class SharedLimits:
     """The limits of one search, which all its threads share. Whoever ends it first decides the reason."""
 
     reason: StopReason
@@ -123,7 +123,9 @@ class Threads:
             self._pool = concurrent.futures.ThreadPoolExecutor(self.number, thread_name_prefix=self._name)
         return self._pool
 
-    def run(self, work: Callable[[int, Run], None], run: Run, snapshot: Callable[[], SearchResult]) -> None:
+    def run(
+        self, work: Callable[[int, SharedLimits], None], run: SharedLimits, snapshot: Callable[[], SearchResult]
+    ) -> None:
         """Let every thread `work(its number, run)`, look after the run meanwhile, and wait until all have returned.
 
         Raises what `work` or the report's callback raises, and then no thread works on.

@@ -67,7 +67,7 @@ class Leaves(NamedTuple):
     """[B, 19]: its other input."""
 
 
-class Batch:
+class LeafBatch:
     """Leaves of one board's size on their way to the network and back."""
 
     def __init__(

@@ -54,7 +54,9 @@ class TreeParameters(TextbookParameters, TreeSearchParameters, section="tree", t
 
 
 @dataclass(frozen=True)
-class PlayoutParameters(TextbookParameters, section="playouts", title="Players without a network", live=True):
+class PlayoutParameters(
+    TextbookParameters, section="playouts", title="Players without a network", live=True, scoped=True
+):
     """How games are played out, and what is made of their results."""
 
     score_weight: float = parameter(
@@ -65,7 +67,9 @@ class PlayoutParameters(TextbookParameters, section="playouts", title="Players w
 
 
 @dataclass(frozen=True)
-class UctParameters(PlayoutParameters, TreeParameters, section="uct", title="The players rave and uct", live=True):
+class UctParameters(
+    PlayoutParameters, TreeParameters, section="uct", title="The players rave and uct", live=True, scoped=True
+):
     """The parameters of a tree over playouts.
 
     The defaults are those of `rave`; where `uct` has others, PURE_UCT below says so.
@@ -100,15 +104,9 @@ PURE_UCT = UctParameters(exploration=UCT_EXPLORATION, rave_equivalence=0.0, prio
 
 
 @dataclass(frozen=True)
-class AlphaZeroParameters(
-    TreeParameters, NetworkSearchParameters, section="alphazero", title="The textbook's networks", live=True
-):
-    """The parameters of a search with a network, whose values Q are in [-1, 1]: wins minus losses.
+class PuctParameters(ParameterTable, section="puct", title="PUCT", live=True, scoped=True):
+    """How a move is selected in the trees of AlphaGo and AlphaZero."""
 
-    The defaults are those of `puct`, unless a line says otherwise.
-    """
-
-    # --- Selection by PUCT ------------------------------------------------------------------------------------
     c_init: float = parameter(1.25, "Exploration, constant part.", low=0.0, high=100.0)
     c_base: float = parameter(
         19652.0, "Visits at which exploration begins to grow with their logarithm.", unit="visits", low=1.0, high=1e9
@@ -123,7 +121,11 @@ class AlphaZeroParameters(
         0.0, "How much less than that such a move is worth.", unit="wins", low=0.0, high=2.0
     )
 
-    # --- Gumbel AlphaZero -------------------------------------------------------------------------------------
+
+@dataclass(frozen=True)
+class GumbelParameters(ParameterTable, section="gumbel", title="Gumbel AlphaZero", live=True, scoped=True):
+    """How the player `gumbel` selects a move."""
+
     considered: int = parameter(
         16, "Moves among which sequential halving finds the best, at most.", unit="moves", low=1, high=1000
     )
@@ -149,10 +151,32 @@ class AlphaZeroParameters(
         False, "Draw the moves that are considered; without noise they are the policy's best."
     )
 
-    # --- Evaluation of leaves ---------------------------------------------------------------------------------
+
+@dataclass(frozen=True)
+class AlphaGoParameters(ParameterTable, section="alphago", title="AlphaGo", live=True, scoped=True):
+    """How the player `alphago` evaluates a leaf."""
+
     rollout_share: float = parameter(
         0.0, "AlphaGo's lambda: the share of a rollout's result in a leaf's value; 0.5 for alphago.", low=0.0, high=1.0
     )
+
+
+@dataclass(frozen=True)
+class AlphaZeroParameters(
+    AlphaGoParameters,
+    GumbelParameters,
+    PuctParameters,
+    TreeParameters,
+    NetworkSearchParameters,
+    section="alphazero",
+    title="The textbook's networks",
+    live=True,
+):
+    """The parameters of a search with a network, whose values Q are in [-1, 1]: wins minus losses.
+
+    The defaults are those of `puct`, unless a line says otherwise.
+    """
+
     leaves_in_flight: int = parameter(
         8,
         "Leaves evaluated together, once the root has eight times as many visits.",
@@ -160,8 +184,6 @@ class AlphaZeroParameters(
         low=1,
         high=1024,
     )
-
-    # --- The root ---------------------------------------------------------------------------------------------
     dirichlet_noise: bool = parameter(False, "Dirichlet noise on the root's policy, as in self-play.")
     dirichlet_share: float = parameter(0.25, "The noise's share of the policy.", low=0.0, high=1.0)
     sampled_moves: int = parameter(

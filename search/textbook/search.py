@@ -22,8 +22,8 @@ from nets.features import AT_ROOT, IN_TREE
 from nobi_machine.memory import MEGABYTE, usable_cores
 from search.request import GameLine, SearchRequest
 from search.result import RawEvaluation, SearchResult, StopReason
-from search.textbook.limits import Run, Threads
-from search.textbook.network import Batch, add_noise, drop_useless, raw_evaluation
+from search.textbook.limits import SharedLimits, Threads
+from search.textbook.network import LeafBatch, add_noise, drop_useless, raw_evaluation
 from search.textbook.parameters import AlphaZeroParameters, PlayoutParameters, TreeParameters, UctParameters
 from search.textbook.playouts.playout import GUIDED, new_tools
 from search.textbook.result import summarise
@@ -108,7 +108,7 @@ class TreeSearch:
         """How many nodes a search begins with, the root included."""
         self._colour = BLACK
         self._line.forget()
-        self._batch: Batch | None = None
+        self._batch: LeafBatch | None = None
 
     def close(self) -> None:
         """End the threads and forget the tree."""
@@ -135,7 +135,7 @@ class TreeSearch:
         raw = self._begin(request, steps)
         most = limits.visits_from(before)
         left = None if most is None else most - int(self.nodes[ROOT]["visits"])
-        run = Run(request, started, left, self.context.stop)
+        run = SharedLimits(request, started, left, self.context.stop)
         schedule = self._make_schedule(self, run.expected(self._speed))
         if schedule.may_stop_early and self._may_stop_early(request):
             run.lead = lambda: schedule.lead(self.nodes)
@@ -248,7 +248,7 @@ class TreeSearch:
         size = (request.game.width, request.game.height)
         first, nodes = self.buffers[0], self.nodes
         if self._batch is None or self._batch.size != size:
-            self._batch = Batch(self.evaluator, self.parameters, size, len(first.path), self.generator)
+            self._batch = LeafBatch(self.evaluator, self.parameters, size, len(first.path), self.generator)
         batch = self._batch
         batch.count = 0
         batch.forget_owners(kept)
@@ -268,12 +268,14 @@ class TreeSearch:
 
     # --- Iterations -------------------------------------------------------------------------------------------
 
-    def _play_out(self, thread: int, run: Run) -> None:
+    def _play_out(self, thread: int, run: SharedLimits) -> None:
         """One thread's life: slices of iterations until there is nothing left to do."""
         while visits := run.take(SLICE, SLICE * (self.threads.number - 1)):
             simulate(self.nodes, self.context, self.buffers[thread], visits)
 
-    def _collect(self, schedule: ByRule, batch: Batch, run: Run, snapshot: Callable[[], SearchResult]) -> None:
+    def _collect(
+        self, schedule: ByRule, batch: LeafBatch, run: SharedLimits, snapshot: Callable[[], SearchResult]
+    ) -> None:
         """Collect leaves and have them evaluated together, again and again."""
         while True:
             run.look(snapshot)
@@ -285,7 +287,7 @@ class TreeSearch:
             if batch.count > 0:
                 batch.finish(self.nodes, self.context, self.buffers[0], self.threads)
 
-    def _collect_some(self, schedule: ByRule, batch: Batch, wanted: int, run: Run) -> int:
+    def _collect_some(self, schedule: ByRule, batch: LeafBatch, wanted: int, run: SharedLimits) -> int:
         """Walk to up to `wanted` leaves. Returns how many walks came to one, or to a node whose value is known."""
         nodes, buffers = self.nodes, self.buffers[0]
         for begun in range(wanted):

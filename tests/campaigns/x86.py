@@ -28,7 +28,7 @@ from collections.abc import Iterator, Sequence
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
-from gtp_engine.tools.wheel import SESSIONS, Session, ship_kernels
+from gtp_engine.tools.wheel import SESSIONS, CompilingSession, ship_kernels
 from tests.campaigns.debian import Debian, run
 from tests.campaigns.kernel_outputs import PARTS
 from tests.campaigns.short_game import GAME, MOVES, moves
@@ -123,7 +123,8 @@ class Computer:
         shutil.rmtree(expected, ignore_errors=True)
         expected.mkdir()
         outputs = [part for part in parts if part in PARTS]
-        sessions = [Session((str(expected), *outputs), module="tests.campaigns.kernel_outputs")] if outputs else []
+        session = CompilingSession((str(expected), *outputs), module="tests.campaigns.kernel_outputs")
+        sessions = [session] if outputs else []
         print("compiling for all families of processors; this takes some minutes", flush=True)
         ship_kernels(self._installed, [*SESSIONS, *sessions])
         done.write_text(digest)

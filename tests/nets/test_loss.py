@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nets.evaluator import LEAD, WIN, Evaluation
-from nets.loss import LIMITS, Answer, Loss, compare_answers, reason_against, shared_out
+from nets.loss import LIMITS, Answer, PrecisionLoss, compare_answers, reason_against, shared_out
 
 
 def answer(winrates: list[float], leads: list[float], seconds: float = 1.0, width: int = 1) -> Answer:
@@ -69,7 +69,7 @@ def test_positions_are_shared_out(count: int) -> None:
 
 
 def test_reasons_against_it() -> None:
-    good = Loss(0.001, 0.01, 0.1, 0.001, 0.01)
+    good = PrecisionLoss(0.001, 0.01, 0.1, 0.001, 0.01)
     assert reason_against(good, 0.4) == ""
     assert "1.20 of the time" in reason_against(good, 1.2)
     for name, limit in LIMITS.__dict__.items():

@@ -80,6 +80,7 @@ def test_a_game_against_the_engine(engine: nobi.Engine) -> None:
         (lambda: nobi.Engine(net="nowhere"), "nowhere: No such file or directory"),
         (lambda: nobi.Engine(boldness=3), "unknown parameter: boldness"),
         (lambda: nobi.Engine(visits=0), "visits must be 1 to"),
+        (lambda: nobi.Engine(uct_exploration=9), "uct.exploration must be 0 to 2"),
     ],
 )
 def test_a_mistake_is_one_line(mistake: Callable[[], object], text: str) -> None:

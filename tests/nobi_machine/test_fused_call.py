@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from go_rules.random import next_u64, seed_state
-from nobi_machine.fused_call import Given, Step, fuse
+from nobi_machine.fused_call import Given, KernelCall, fuse
 from nobi_machine.jit import kernel
 from tests.nobi_machine.test_jit import run
 
@@ -52,7 +52,9 @@ def arguments() -> tuple[Pair, np.ndarray, np.ndarray]:
 
 def test_a_fused_call_does_what_its_kernels_do() -> None:
     pair, record, plane = arguments()
-    call = fuse([Step(add, (pair, record, None, plane, Given(0))), Step(total, (record, Given(1), 500))], 0.5, plane)
+    call = fuse(
+        [KernelCall(add, (pair, record, None, plane, Given(0))), KernelCall(total, (record, Given(1), 500))], 0.5, plane
+    )
     for turn in range(1, 4):
         assert call(0.5, plane) == (66 * turn, 3.0 * turn)
         assert plane.tolist() == [[0.5 * turn] * 2] * 3
@@ -60,7 +62,7 @@ def test_a_fused_call_does_what_its_kernels_do() -> None:
 
 def test_an_exception_ends_a_fused_call() -> None:
     pair, record, plane = arguments()
-    steps = [Step(total, (record, plane, 100)), Step(add, (pair, record, None, plane, 1))]
+    steps = [KernelCall(total, (record, plane, 100)), KernelCall(add, (pair, record, None, plane, 1))]
     call = fuse(steps)
     call()
     call()
@@ -71,7 +73,7 @@ def test_an_exception_ends_a_fused_call() -> None:
 
 def test_a_fused_call_keeps_what_its_kernels_read() -> None:
     pair, record, plane = arguments()
-    call = fuse([Step(add, (pair, record, None, plane, 1)), Step(total, (record, plane, 10**6))])
+    call = fuse([KernelCall(add, (pair, record, None, plane, 1)), KernelCall(total, (record, plane, 10**6))])
     del pair, record, plane
     gc.collect()
     others = [np.full(12, 7) for _ in range(1000)]
@@ -83,15 +85,15 @@ def test_a_fused_call_keeps_what_its_kernels_read() -> None:
 def test_what_a_fused_call_cannot_keep_is_refused(argument: object) -> None:
     pair, record, plane = arguments()
     with pytest.raises(TypeError):
-        fuse([Step(add, (pair, record, None, plane, argument))])
+        fuse([KernelCall(add, (pair, record, None, plane, argument))])
 
 
 PROGRAM = """
 from nobi_machine import jit
-from nobi_machine.fused_call import Given, Step, fuse
+from nobi_machine.fused_call import Given, KernelCall, fuse
 from go_rules.random import next_u64, seed_state
 import numpy as np
-call = fuse([Step(next_u64, (Given(0),)), Step(next_u64, (Given(0),))], seed_state(1))
+call = fuse([KernelCall(next_u64, (Given(0),)), KernelCall(next_u64, (Given(0),))], seed_state(1))
 print(int(call(seed_state(1))), jit.compilations)
 try:
     call(np.zeros(2, np.uint32))

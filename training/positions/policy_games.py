@@ -26,7 +26,7 @@ from training.config import PlayConfig
 from training.positions.canvas import UNKNOWN, PendingPolicy, Positions, new_positions, sizes_on
 from training.positions.encoding import cell_of, forget, known_turns, write_input
 from training.positions.game_conditions import GameConditions, draw_conditions, random_move
-from training.positions.workers import WorkerBuffers, WorkerPool
+from training.positions.workers import ReplayBuffers, WorkerPool
 
 GROUPS = 4
 """How many groups of games take turns on each canvas. While one is with the networks the others are prepared, and
@@ -116,7 +116,7 @@ class PolicyGames:
         logits = policy()
         first = group * self.count
 
-        def move(begin: int, end: int, _: WorkerBuffers) -> None:
+        def move(begin: int, end: int, _: ReplayBuffers) -> None:
             play_moves(self._games, self._conditions, first + begin, self.canvas, logits[begin:end])
 
         self._workers.map_parts(move, self.count)
@@ -127,7 +127,7 @@ class PolicyGames:
         positions.labels[:, :2] = UNKNOWN
         positions.labels[:, 2] = 0
 
-        def encode(begin: int, end: int, buffers: WorkerBuffers) -> None:
+        def encode(begin: int, end: int, buffers: ReplayBuffers) -> None:
             part = positions.part(begin, end)
             encode_games(self._games, self._conditions, first + begin, buffers, part.spatial, part.global_)
 

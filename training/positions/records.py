@@ -32,7 +32,7 @@ from training.files import read_arrays, write_whole
 from training.positions.canvas import Positions, cell_at
 from training.positions.game_conditions import GameConditions
 from training.positions.replay import Records, draw_samples
-from training.positions.workers import WorkerBuffers, WorkerPool
+from training.positions.workers import ReplayBuffers, WorkerPool
 
 SIZE = 19
 ARRAYS = ("moves", "offsets", "result", "komi", "first_player")
@@ -44,7 +44,7 @@ FEWEST_MOVES = 30
 """A shorter game was hardly played."""
 
 
-class Record(NamedTuple):
+class TrainingGame(NamedTuple):
     """One game as a record file keeps it."""
 
     moves: tuple[int, ...]
@@ -76,7 +76,7 @@ def sgf_files(paths: Iterable[Path]) -> Iterator[Path]:
 
 def gather(out: Path, files: Iterable[Path]) -> Gathered:
     """Write those games of SGF files that can be learned from to `out`. Raises TrainingError where there are none."""
-    records: list[Record] = []
+    records: list[TrainingGame] = []
     left_out: Counter[str] = Counter()
     for file in files:
         try:
@@ -111,7 +111,7 @@ class Unsuitable(Exception):
     """Raised for a sound game that records cannot hold. The text is the reason."""
 
 
-def record_of(game: SgfGame) -> Record:
+def record_of(game: SgfGame) -> TrainingGame:
     """Convert an SGF game to a record. Raises Unsuitable, and SgfError for illegal moves."""
     if (game.width, game.height) != (SIZE, SIZE):
         raise Unsuitable("not on 19x19")
@@ -123,7 +123,7 @@ def record_of(game: SgfGame) -> Record:
     if any(one.colour == other.colour for one, other in pairwise(moves)):
         raise Unsuitable("in which a side moves twice")
     game.to_game()
-    return Record(
+    return TrainingGame(
         tuple(cell_at(move.point, SIZE) for move in moves),
         {"B": 1, "W": -1}.get(game.result[:1].upper() if game.result[1:2] == "+" else "", 0),
         float("nan") if game.komi is None else clamped_komi(game.komi),
@@ -142,7 +142,7 @@ class RecordPositions:
     def fill(self, positions: Positions, first: int) -> Positions:
         """Make samples first, first + 1, ... in `positions`, as many as it holds, and return it."""
 
-        def make(begin: int, end: int, buffers: WorkerBuffers) -> None:
+        def make(begin: int, end: int, buffers: ReplayBuffers) -> None:
             part = positions.part(begin, end)
             draw_samples(self._records, self._conditions, self._seed, first + begin, buffers, *part)
 

@@ -21,7 +21,7 @@ MIN_PART, PARTS = 8, 4
 of a kernel holds the interpreter for some 50 microseconds."""
 
 
-class WorkerBuffers(NamedTuple):
+class ReplayBuffers(NamedTuple):
     """The memory that one thread's kernels write on."""
 
     stack: NDArray[np.void]
@@ -40,10 +40,10 @@ class WorkerBuffers(NamedTuple):
     """[2] random state."""
 
 
-def new_worker_buffers(pass_alive_under_suicide: bool = False) -> WorkerBuffers:
+def new_replay_buffers(pass_alive_under_suicide: bool = False) -> ReplayBuffers:
     """Allocate the buffers of one thread. `pass_alive_under_suicide` is a property of the teacher's network: how its
     area features count pass-alive groups."""
-    return WorkerBuffers(
+    return ReplayBuffers(
         new_stack(3),
         np.zeros(1, RULES),
         new_scratch(pass_alive_under_suicide),
@@ -61,9 +61,9 @@ class WorkerPool:
         """Start `threads` threads; 0 means one for each core."""
         self.count = threads or usable_cores()
         self._threads = ThreadPoolExecutor(self.count, thread_name_prefix="positions")
-        self._spare = [new_worker_buffers(pass_alive_under_suicide) for _ in range(self.count)]
+        self._spare = [new_replay_buffers(pass_alive_under_suicide) for _ in range(self.count)]
 
-    def map_parts(self, function: Callable[[int, int, WorkerBuffers], None], count: int) -> None:
+    def map_parts(self, function: Callable[[int, int, ReplayBuffers], None], count: int) -> None:
         """Call `function(first, last, buffers)` for consecutive parts of range(count), and wait for all of them."""
         part = max(MIN_PART, -(-count // (PARTS * self.count)))
         waiting: list[Future[None]] = [
@@ -73,7 +73,7 @@ class WorkerPool:
         for future in waiting:
             future.result()
 
-    def _run(self, function: Callable[[int, int, WorkerBuffers], None], first: int, last: int) -> None:
+    def _run(self, function: Callable[[int, int, ReplayBuffers], None], first: int, last: int) -> None:
         buffers = self._spare.pop()
         try:
             function(first, last, buffers)

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from gtp_engine.configuration.katago import FIXED, fixed_name, implied, require_fixed, value_text
-from gtp_engine.configuration.parameters import known_parameter
+from gtp_engine.configuration.parameters import departed, known_parameter, unknown
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.gtp.call import Call
 from gtp_engine.gtp.protocol import SYNTAX_ERROR, GtpError, interpret_float, interpret_object
@@ -135,13 +135,13 @@ def value_of(session: Session, parameter: Parameter) -> Any:
         profile = human_profile(session)
         return profile.name if profile is not None else None
     table = session.settings if parameter.section == EngineSettings.section else session.player.parameters
-    return getattr(table, parameter.name)
+    return getattr(table, parameter.field)
 
 
 def _find(session: Session, name: str) -> Parameter:
     parameter = known_parameter(name)
     if parameter is None or parameter not in changeable(session):
-        raise GtpError(f"unknown parameter: {shown(name)}")
+        raise GtpError(unknown(name) if departed(name) else f"unknown parameter: {shown(name)}")
     return parameter
 
 
@@ -163,7 +163,7 @@ def _change(session: Session, values: dict[str, object]) -> None:
         which = 0 if parameter.section == EngineSettings.section else 1
         # kata-get-params says null where there is no limit.
         after[which] = after[which].with_value(parameter.name, "none" if value is None else value, name)
-        besides |= implied(name, getattr(after[which], parameter.name))
+        besides |= implied(name, getattr(after[which], parameter.field))
         if parameter.name == PROFILE:
             profile = parse_profile(parameter.convert(value))
     for name, value in besides.items():

@@ -15,7 +15,7 @@ from nets.katago.model import Activation, Convolution, FloatArray, Normed, Ordin
 from nets.native.convolutions.layers import LAYER
 from nets.native.convolutions.tiling import places, reach, weight_matrix
 from nets.native.convolutions.transforms import TO_LEVELS, TO_NEW_STREAM, TO_STREAM
-from nets.native.order import End, Step
+from nets.native.order import BottleneckEnd, Step
 from nets.native.packed import LARGEST_WEIGHT, Writer, pad, padded, pool_matrix
 from nets.native.simd.activations import KINDS, LOWEST
 from nets.native.simd.products import OUTPUTS
@@ -190,7 +190,7 @@ class Reading(NamedTuple):
 def readings(run: Sequence[Step]) -> Iterator[Reading]:
     """Yield the convolutions of a run's steps, in order."""
     for label, stream, part in run:
-        if isinstance(part, End):
+        if isinstance(part, BottleneckEnd):
             tap = f"{label}_before" if part.is_narrow else f"{label}_after"
             kind, written = (TO_NEW_STREAM, stream + 1) if part.is_narrow else (TO_STREAM, stream - 1)
             yield Reading(tap, part.norm, (part.convolution,), kind, written)
@@ -204,7 +204,7 @@ def readings(run: Sequence[Step]) -> Iterator[Reading]:
 
 
 @dataclass(frozen=True)
-class _Reader:
+class _Preactivation:
     """A norm and an activation before a convolution."""
 
     norm: Normed
@@ -255,27 +255,27 @@ class LayersWriter:
             elif reading.pooling is not None:
                 self._pool(record, reading.pooling, next_)
 
-    def _in_steps(self, parts: tuple[Convolution, ...], next_: _Reader) -> tuple[Convolution, ...]:
+    def _in_steps(self, parts: tuple[Convolution, ...], next_: _Preactivation) -> tuple[Convolution, ...]:
         """Have the last of `parts` write what `next_` reads alone, in its steps where no activation is in between."""
         factor = self._factor(next_)
         last = parts[-1]
         return *parts[:-1], Convolution(last.weights * factor[:, None, None, None], (1, 1), last.biases * factor)
 
-    def _pool(self, record: np.void, block: PoolingBlock, next_: _Reader) -> None:
+    def _pool(self, record: np.void, block: PoolingBlock, next_: _Preactivation) -> None:
         record["pooled"] = padded(block.pooled.outputs)
         record["pooled_activation"] = KINDS.index(block.pooled_norm.activation)
         matrix = block.pooled_to_bias * self._factor(next_)
         record["pool_matrix"] = self._writer.put(pool_matrix(matrix, block.pooled.outputs, padded(block.first.outputs)))
 
-    def _reader(self, reading: Reading) -> _Reader:
+    def _reader(self, reading: Reading) -> _Preactivation:
         norm, is_framed = reading.norm, reading.parts[0].weights.shape[2] == 3
         if self._in_bf16:
             ones = np.ones(norm.channels, np.float32)
-            return _Reader(norm, numbers_of(norm.activation), ones, is_framed)
+            return _Preactivation(norm, numbers_of(norm.activation), ones, is_framed)
         levels = levels_of(norm.activation, self._largest if is_framed else PLAIN)
-        return _Reader(norm, levels, steps(self._highest[reading.tap], norm.activation, levels), is_framed)
+        return _Preactivation(norm, levels, steps(self._highest[reading.tap], norm.activation, levels), is_framed)
 
-    def _add(self, side: int, outputs: int, stream: int, next_: _Reader | None) -> np.void:
+    def _add(self, side: int, outputs: int, stream: int, next_: _Preactivation | None) -> np.void:
         """A layer's record, but for the convolution itself."""
         self.records.append(np.zeros(1, LAYER))
         record: np.void = self.records[-1][0]
@@ -299,7 +299,7 @@ class LayersWriter:
             record[name] = self._writer.put(pad(values, outputs))
         return record
 
-    def _factor(self, reader: _Reader) -> FloatArray:
+    def _factor(self, reader: _Preactivation) -> FloatArray:
         """What makes steps of values before the activation; ones where the activation comes first."""
         return np.ones_like(reader.steps) if self._is_curved else _inverse(reader.steps)
 

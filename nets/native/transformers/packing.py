@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from go_rules.points import MAX_SIZE
 from nets.katago.model import AttentionBlock, FeedForwardBlock, FloatArray
-from nets.native.order import End, Step
+from nets.native.order import BottleneckEnd, Step
 from nets.native.packed import HEAD, LARGEST_WEIGHT, Writer, padded
 from nets.native.simd.activations import KINDS
 from nets.native.simd.products import OUTPUTS
@@ -96,7 +96,7 @@ class BlocksWriter:
             self.records.append(np.zeros(1, BLOCK))
             record: np.void = self.records[-1][0]
             record["stream"] = stream
-            if isinstance(part, End):
+            if isinstance(part, BottleneckEnd):
                 parts = _end(record, part, self._writer)
             elif isinstance(part, AttentionBlock):
                 record["scores_int8"] = ATTENDS_INT8 and label in self._in_int8.scores
@@ -107,17 +107,17 @@ class BlocksWriter:
                 assert isinstance(part, FeedForwardBlock)
                 parts = _feed_forward(record, part)
             for name, (matrix, inputs, outputs) in parts.items():
-                key = end_name(label, part) if isinstance(part, End) else f"{label}_{name}"
+                key = end_name(label, part) if isinstance(part, BottleneckEnd) else f"{label}_{name}"
                 in_int8 = self._in_int8.matrices.get(key)
                 record[name] = self._matrices.put(matrix, inputs, outputs, in_int8)
 
 
-def end_name(label: str, end: End) -> str:
+def end_name(label: str, end: BottleneckEnd) -> str:
     """Return the name of an end's matrix among those of 8 bits."""
     return f"{label}_narrow" if end.is_narrow else f"{label}_widen"
 
 
-def _end(record: np.void, end: End, writer: Writer) -> _Parts:
+def _end(record: np.void, end: BottleneckEnd, writer: Writer) -> _Parts:
     record["kind"] = NARROW if end.is_narrow else WIDEN
     record["activation"] = KINDS.index(end.norm.activation)
     inputs, outputs = placed([end.convolution.inputs]), placed([end.convolution.outputs])

@@ -17,7 +17,7 @@ from nets.graph.evaluator import open_recorder
 from nets.graph.layers import HIDDEN, NORMED
 from nets.katago.model import AttentionBlock, FeedForwardBlock, FloatArray, Model
 from nets.loss import Positions
-from nets.native.order import End, steps
+from nets.native.order import BottleneckEnd, steps
 from nets.native.profiles import metadata
 from nets.native.transformers.packing import Int8Matrix, Int8Parts, end_name, placed, placed_hidden
 from nets.native.transformers.products import ATTENDS_INT8, IN_GROUPS, LARGEST_GROUP, group_numbers
@@ -74,7 +74,7 @@ class _Part(NamedTuple):
 def _parts(model: Model, without_attention: bool = False) -> list[_Part]:
     parts: list[_Part] = []
     for label, _, block in steps(model.trunk.blocks):
-        if isinstance(block, End) and block.in_rows:
+        if isinstance(block, BottleneckEnd) and block.in_rows:
             parts.append(_end(label, block))
         elif isinstance(block, FeedForwardBlock) or (isinstance(block, AttentionBlock) and not without_attention):
             stream, ones = placed([len(block.norm)]).at, np.ones(len(_last(block)), np.float32)
@@ -84,7 +84,7 @@ def _parts(model: Model, without_attention: bool = False) -> list[_Part]:
     return parts
 
 
-def _end(label: str, end: End) -> _Part:
+def _end(label: str, end: BottleneckEnd) -> _Part:
     matrix = end.convolution.weights[:, :, 0, 0].T
     tap = f"{label}_before" if end.is_narrow else f"{label}_after"
     return _Part(end_name(label, end), tap, matrix, np.ones(len(matrix), np.float32), placed([len(matrix)]).at)
@@ -101,7 +101,8 @@ def choices(model: Model, matrices: Mapping[str, Int8Matrix]) -> list[Int8Parts]
     attention, feed_forward = (
         [step.label for step in order if isinstance(step.part, kind)] for kind in (AttentionBlock, FeedForwardBlock)
     )
-    ends = [(end_name(label, end), end) for label, _, end in order if isinstance(end, End) and end.in_rows][1:]
+    of_rows = ((label, end) for label, _, end in order if isinstance(end, BottleneckEnd) and end.in_rows)
+    ends = [(end_name(label, end), end) for label, end in of_rows][1:]
     narrow_and_widen, widen = [name for name, _ in ends], [name for name, end in ends if not end.is_narrow]
     later, feeding = attention[1:], _both(feed_forward[1:])
     wanted = [(later, attention, _both(later) + feeding + narrow_and_widen)]

@@ -13,7 +13,7 @@ from go_rules.rule_names import OTHER_NAMES, PRESETS, rules_from_object
 from go_rules.rules import Rules
 from gtp_engine import cli
 from gtp_engine.configuration.configuration import Configuration
-from gtp_engine.configuration.edit import template
+from gtp_engine.configuration.edit import changed, template
 from gtp_engine.configuration.katago import Adopted
 from gtp_engine.configuration.parameters import find_parameter, parameters
 from gtp_engine.configuration.settings import OTHER_RULE_NAMES, RULE_NAMES, EngineSettings
@@ -26,7 +26,7 @@ from nets.evaluator import ConstantEvaluator, EvaluatorAttributes
 from nobi_machine.memory import LEAST
 from nobi_machine.parameters import ParameterError, toml_value
 from search.nobi.parameters import SearchParameters
-from search.textbook.parameters import UctParameters
+from search.textbook.parameters import AlphaZeroParameters, UctParameters
 from tests.conftest import REPOSITORY
 from tests.gtp_engine.fakes import Dialogue
 
@@ -160,7 +160,7 @@ def test_threads_need_memory_where_a_process_has_limits(monkeypatch: pytest.Monk
 
 
 def test_a_file_may_hold_parameters_of_all_players(tmp_path: Path) -> None:
-    check(load(write(tmp_path / "all.toml", "[search]\ncpuct = 2\n[alphazero]\nc_init = 2\n"), ["player=nobi"], {}))
+    check(load(write(tmp_path / "all.toml", "[search]\ncpuct = 2\n[puct]\nc_init = 2\n"), ["player=nobi"], {}))
 
 
 def test_later_sources_win(tmp_path: Path) -> None:
@@ -236,6 +236,39 @@ def test_names_may_be_katagos_and_are_lenient() -> None:
     assert find_parameter("analysisWideRootNoise").name == "analysis_wide_root_noise"
     assert find_parameter("Analysis-Wide_Root_Noise").name == "analysis_wide_root_noise"
     assert find_parameter("RULES").convert("New_Zealand") == "new-zealand"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "uct.exploration = 0.3",
+        '"uct.exploration" = 0.3',
+        "[uct]\nexploration = 0.3",
+        "[uct]\nuct.exploration = 0.3",
+        "[search]\ncpuct = 1.0\nuct.exploration = 0.3",  # added at the end of a file
+        "UCT.Exploration = 0.3",
+        "uct_exploration = 0.3",
+    ],
+)
+def test_names_with_a_scope(text: str, tmp_path: Path) -> None:
+    configuration = load(write(tmp_path / "a.toml", text), ["gumbel.noise=true"], {})
+    assert configuration.complaints == ()
+    assert {**configuration.values, "cpuct": 1.0} == {"cpuct": 1.0, "uct.exploration": 0.3, "gumbel.noise": True}
+    assert configuration.fill(UctParameters()).exploration == 0.3
+    assert configuration.fill(AlphaZeroParameters()).gumbel_noise
+    assert changed(text, {"uct.exploration": 0.5}).strip() == text.replace("0.3", "0.5")
+
+
+def test_other_headings_are_no_scopes(tmp_path: Path) -> None:
+    assert load(write(tmp_path / "a.toml", "[root]\nfpu_reduction = 0.5"), [], {}).values == {"fpu_reduction": 0.5}
+
+
+def test_names_with_a_scope_are_written_below_its_heading(tmp_path: Path) -> None:
+    values = {"uct.exploration": 0.5, "gumbel.noise": True}
+    for text in (template(), ""):
+        new = changed(text, values)
+        assert load(write(tmp_path / "a.toml", new), [], {}).values == values
+        assert {"exploration = 0.5", "noise = true"} <= set(new.splitlines())
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,9 @@ def complaints_of(configuration: Configuration, file: Path) -> list[str]:
         ("qqq = 1", "unknown parameter: qqq (`nobi config` lists them)"),
         ("playout_share = 0.5", "unknown parameter: playout_share (gone: a network's values stand alone)"),
         ("fillDameBeforePass = 1", "unknown parameter: fillDameBeforePass (gone: dame are not filled for their "),
+        ("exploration = 0.5", "unknown parameter: exploration (gone: write uct.exploration)"),
+        ("[alphazero]\nc_init = 1", "unknown parameter: c_init (gone: write puct.c_init)"),
+        ("[uct]\nexploration = 9", "uct.exploration must be 0 to 2, not 9"),
         ("visits = true", "visits must be a whole number, not True"),
         ("visits = [1]", "visits must be a whole number, not [1]"),
         ("visits = 0", "visits must be 1 to 1125899906842624, not 0"),
@@ -181,8 +184,9 @@ def test_a_departed_value_is_a_line_on_the_command_line_too(file: Path, capsys: 
 
 
 def test_what_departed_is_declared_once(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in parameters.DEPARTED:
+    for name, text in parameters.DEPARTED.items():
         assert parameters.known_parameter(name) is None
+        assert not text.startswith("write ") or parameters.known_parameter(text.removeprefix("write "))
     monkeypatch.setitem(parameters.DEPARTED, "yesterdaysName", "write cpuct")
     file.write_text("yesterdays-name = 1\n")
     assert complaints_of(load(None, [], {}), file) == ["unknown parameter: yesterdays-name (gone: write cpuct)"]

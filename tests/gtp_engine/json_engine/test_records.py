@@ -9,7 +9,14 @@ import pytest
 from go_rules.game import Game
 from go_rules.points import BLACK, WHITE, from_vertex
 from go_rules.rule_names import read_rules
-from gtp_engine.json_engine.records import IllegalMoveError, Record, Replayer, move_codes, position_hashes, resolved
+from gtp_engine.json_engine.records import (
+    IllegalMoveError,
+    QueriedGame,
+    Replayer,
+    move_codes,
+    position_hashes,
+    resolved,
+)
 
 LETTERS = {"B": BLACK, "W": WHITE}
 
@@ -70,7 +77,7 @@ SUICIDE = "BA3 WA2 BB2 WB1 BC1 WA1"
 @pytest.mark.parametrize("rules", ["chinese", "japanese", "tromp-taylor", "new-zealand"])
 @pytest.mark.parametrize("moves", [KO, SUICIDE])
 def test_what_was_played_is_taken_whatever_the_rules_say(rules: str, moves: str) -> None:
-    record = Record(9, 9, read_rules(rules), 7.0, (), BLACK, move_codes(stones(moves)))
+    record = QueriedGame(9, 9, read_rules(rules), 7.0, (), BLACK, move_codes(stones(moves)))
     replayer = Replayer()
     assert len(replayer.game(record).moves) == len(moves.split())
     assert len(replayer.game(record, 3).moves) == 3
@@ -80,11 +87,11 @@ def test_what_was_played_is_taken_whatever_the_rules_say(rules: str, moves: str)
 def test_what_cannot_have_been_played(moves: str) -> None:
     codes = move_codes(stones(moves))
     with pytest.raises(IllegalMoveError) as caught:
-        Replayer().game(Record(9, 9, read_rules("chinese"), 7.0, (), BLACK, codes))
+        Replayer().game(QueriedGame(9, 9, read_rules("chinese"), 7.0, (), BLACK, codes))
     assert (caught.value.index, caught.value.point) == (len(codes) - 1, from_vertex("A1", 9, 9))
 
 
-def tried(replayer: Replayer, record: Record, turn: int | None) -> Game | int:
+def tried(replayer: Replayer, record: QueriedGame, turn: int | None) -> Game | int:
     """The game, or the index of its illegal move."""
     try:
         return replayer.game(record, turn)
@@ -101,7 +108,7 @@ def test_a_game_that_goes_on_is_the_one_that_is_begun_anew() -> None:
     for _ in range(300):
         placed, first = draw.choice(setups)
         rules, komi = read_rules(draw.choice(("chinese", "japanese"))), draw.choice((0.0, 7.5))
-        record = Record(9, 9, rules, komi, placed, first, move_codes(stones(draw.choice(lines))))
+        record = QueriedGame(9, 9, rules, komi, placed, first, move_codes(stones(draw.choice(lines))))
         turn = draw.choice((None, 0, 1, 2))
         fresh, game = tried(Replayer(), record, turn), tried(kept, record, turn)
         if isinstance(fresh, int) or isinstance(game, int):

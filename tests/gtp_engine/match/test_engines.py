@@ -11,7 +11,7 @@ import pytest
 from go_rules.points import BLACK, WHITE, from_vertex
 from go_rules.rule_names import preset
 from gtp_engine.match.client import EngineError, EngineTimeout, GtpFailure
-from gtp_engine.match.engines import Engine, Limits, TermsRefused, engine_command
+from gtp_engine.match.engines import Engine, EngineLimits, TermsRefused, engine_command
 from gtp_engine.session.clock import TimeControl
 from tests.gtp_engine.match.conftest import stub_command, terms
 
@@ -38,7 +38,7 @@ class Scripted:
         self._log = folder / "sent.txt"
         self._engines: list[Engine] = []
 
-    def engine(self, answers: dict[str, str], limits: Limits | None = None, pause: float = 0.0) -> Engine:
+    def engine(self, answers: dict[str, str], limits: EngineLimits | None = None, pause: float = 0.0) -> Engine:
         """`pause`: seconds before each answer."""
         code = ANSWERS.format(answers=answers, log=str(self._log), pause=pause)
         engine = Engine([sys.executable, "-I", "-S", "-c", code], "the engine", limits=limits)
@@ -181,7 +181,7 @@ def test_visits_and_handicap_stones_are_insisted_on(scripted: Scripted) -> None:
 
 def test_the_limit_of_all_preparations_is_one(scripted: Scripted) -> None:
     """Each of four answers is in time, and all of them together are not."""
-    engine = scripted.engine(YES, Limits(start=1.0), pause=0.3)
+    engine = scripted.engine(YES, EngineLimits(start=1.0), pause=0.3)
     with pytest.raises(EngineTimeout, match=r"^not ready within 1 s: no reply to '.+' within "):
         engine.prepare(terms())
 
@@ -249,8 +249,8 @@ def test_an_engine_that_knows_no_clock_or_refuses_it_plays_on(scripted: Scripted
     assert scripted.sent()[-1] == "time_left black 5 0"
 
 
-@pytest.mark.parametrize("limits", [Limits(reply=0.3), Limits()])
-def test_an_answer_has_the_shorter_of_two_limits(limits: Limits) -> None:
+@pytest.mark.parametrize("limits", [EngineLimits(reply=0.3), EngineLimits()])
+def test_an_answer_has_the_shorter_of_two_limits(limits: EngineLimits) -> None:
     given = 60.0 if limits.reply < 1 else 0.3
     hanging = stub_command("--bad", "hang-play@1", "--bad", "hang-time_left@1", "--lists", "time_left")
     for ask in ("play", "time_left"):
@@ -295,7 +295,7 @@ def test_dead_stones_are_read(scripted: Scripted, answer: str, dead: set[str] | 
 
 def test_questions_about_the_score_have_a_limit_of_their_own() -> None:
     """To count may take an engine longer than to take note of a move."""
-    for bad, limits in (("final_score", Limits(score=0.3)), ("final_status_list", Limits(score=0.3))):
+    for bad, limits in (("final_score", EngineLimits(score=0.3)), ("final_status_list", EngineLimits(score=0.3))):
         engine = Engine(stub_command("--bad", f"hang-{bad}@1", "--lists", "final_status_list"), "x", limits=limits)
         with pytest.raises(EngineTimeout, match=r"within 0\.3 s"):
             engine.final_score() if bad == "final_score" else engine.dead_stones(5, 5)

@@ -12,11 +12,11 @@ from go_rules.game import Game
 from go_rules.points import BLACK, WHITE, from_vertex, point_at
 from go_rules.rule_names import preset
 from gtp_engine.match import record
-from gtp_engine.match.engines import Engine, Limits, parse_score
+from gtp_engine.match.engines import Engine, EngineLimits, parse_score
 from gtp_engine.match.referee import Conduct, Referee, counted, final_range, may_be_dead, settle
 from tests.gtp_engine.match.conftest import stub_command, terms
 
-PATIENCE = Limits(60, 60, 60)
+PATIENCE = EngineLimits(60, 60, 60)
 
 # Black's stones have two eyes and live for certain. White's wall is alive or dead, as the players agree.
 DISPUTED = """

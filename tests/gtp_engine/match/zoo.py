@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from gtp_engine.match.client import ErrorLog
-from gtp_engine.match.engines import Engine, Limits
+from gtp_engine.match.engines import Engine, EngineLimits
 from gtp_engine.match.record import FAULTS, GameRecord
 from gtp_engine.match.referee import Conduct, Referee
 from tests.gtp_engine.match.conftest import stub_command, terms
@@ -92,11 +92,11 @@ def play(folder: Path, kind: str, moment: str, honest: int) -> str:
     """Play a game against a hostile engine; returns what went wrong, or nothing."""
     mark = f"{folder.name}-{kind}-{moment}-{honest}".replace(" ", "-")
     silent = kind not in HARMLESS and moment not in ("between", "quit")
-    limits = Limits(PATIENCE, HANG, HANG) if silent else Limits(PATIENCE, PATIENCE, PATIENCE)
+    limits = EngineLimits(PATIENCE, HANG, HANG) if silent else EngineLimits(PATIENCE, PATIENCE, PATIENCE)
     if silent and moment in ("start", "list_commands", "boardsize"):
-        limits = Limits(HANG, HANG, HANG)
+        limits = EngineLimits(HANG, HANG, HANG)
     stub = stub_command("--moves", "C3,C2,B3", "--score", "BW"[honest] + "+2.5")
-    good = Engine(stub, "honest", ErrorLog(folder / f"{mark}-honest"), Limits(PATIENCE, PATIENCE, PATIENCE))
+    good = Engine(stub, "honest", ErrorLog(folder / f"{mark}-honest"), EngineLimits(PATIENCE, PATIENCE, PATIENCE))
     bad = Engine(command(kind, moment, mark), "hostile", ErrorLog(folder / f"{mark}-hostile"), limits)
     engines = (good, bad) if honest == 0 else (bad, good)
     started = time.monotonic()

@@ -24,7 +24,7 @@ from packaging.utils import parse_wheel_filename
 from packaging.version import Version
 
 from gtp_engine.errors import UserError
-from gtp_engine.tools.wheel import KERNELS, Session, add_kernels, pack_again
+from gtp_engine.tools.wheel import KERNELS, CompilingSession, add_kernels, pack_again
 from gtp_engine.version import VERSION
 from nobi_machine import jit
 from nobi_machine.shipped import FAMILIES
@@ -95,7 +95,7 @@ def test_what_is_no_wheel_is_refused_in_one_line(tmp_path: Path, content: bytes 
 
 
 ROOMS = ("nobi_machine", "go_rules", "nets", "search", "gtp_engine", "training", "nobi")
-ONE_KERNEL = Session(
+ONE_KERNEL = CompilingSession(
     ("-n", "1", "-r", "1", "-s", "from go_rules.random import next_u64, seed_state", "next_u64(seed_state(1))"),
     module="timeit",
 )

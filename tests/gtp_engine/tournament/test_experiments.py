@@ -66,7 +66,7 @@ def test_the_limits_of_the_engines() -> None:
 @pytest.mark.parametrize("seconds", [None, 0.25])
 @pytest.mark.parametrize(
     ("option", "values"),
-    [("workers", (1, 4)), ("time", (0.5, 2.0)), ("visits", (10, 20)), ("rave_equivalence", (0, 9))],
+    [("workers", (1, 4)), ("time", (0.5, 2.0)), ("visits", (10, 20)), ("uct.rave_equivalence", (0, 9))],
 )
 def test_every_engine_has_its_value_whatever_the_others_have_in_common(
     option: str, values: tuple[float, float], seconds: float | None
@@ -116,7 +116,7 @@ def test_an_experiment_is_played_by_one_process(tmp_path: Path, capsys: pytest.C
     [
         (["astrology"], 1, "unknown experiment astrology (known: simulations, exploration, "),
         (["rave", "--option", "nonsense"], 1, "rave nonsense=0: --set: unknown parameter: nonsense"),
-        (["rave", "--values", "0,many"], 1, "rave rave_equivalence=many: --set: rave_equivalence must be a number"),
+        (["rave", "--values", "0,many"], 1, "rave rave_equivalence=many: --set: uct.rave_equivalence must be a number"),
         (["rave", "--option", "maxTime", "--values", "1,soon"], 1, "rave time=soon: time must be a number"),
         (["rave", "--values", "1,1"], 1, "an experiment has 2 to 40 values, no two of them equal"),
         (["players", "--player", "uct,deep-blue"], 1, "deep-blue: unknown player deep-blue"),

@@ -15,7 +15,7 @@ from go_rules.rule_names import preset
 from nets.evaluator import GLOBAL_FEATURES
 from nets.features import GLOBAL_PASS_ENDS_PHASE, IN_TREE, encode
 from training.labels.komi_balancing import KomiBalancing, choose_balanced, draw_komi_balancing, with_balanced_komi
-from training.positions.workers import new_worker_buffers
+from training.positions.workers import new_replay_buffers
 
 
 def balanced(noise: float = 0.0, doublings: float = 0.0, behind: float = 0.0) -> KomiBalancing:
@@ -24,7 +24,7 @@ def balanced(noise: float = 0.0, doublings: float = 0.0, behind: float = 0.0) ->
 
 def numbers(size: int, komi: float, colour: int, rule_set: str, doublings: float = 0.0) -> np.ndarray:
     """The global features of an empty board."""
-    stack, buffers = new_stack(3), new_worker_buffers()
+    stack, buffers = new_stack(3), new_replay_buffers()
     rules = preset(rule_set)[0].record(komi)
     clear(stack[2], size, size, rules["has_button"])
     stack[2]["to_play"] = colour

@@ -28,23 +28,28 @@ def dialogue(request: pytest.FixtureRequest) -> Iterator[Dialogue]:
 def test_parameters_change_while_the_engine_runs() -> None:
     """Those of the tree, those that all players without a network share, and the engine's own, at once too."""
     dialogue = Dialogue(TextbookPlayer("uct", workers=1, seed=1))
-    assert dialogue.ask("kata-get-param exploration") == str(PURE_UCT.exploration)
-    dialogue.ask("kata-set-param exploration 0.75")
-    dialogue.ask('kata-set-params {"widening": 4, "virtual_loss": 3, "score_weight": 0.25, "maxVisits": 50}')
-    found = [dialogue.ask(f"kata-get-param {name}") for name in ("exploration", "widening", "score_weight", "visits")]
+    assert dialogue.ask("kata-get-param uct.exploration") == str(PURE_UCT.exploration)
+    dialogue.ask("kata-set-param UCT.exploration 0.75")
+    dialogue.ask('kata-set-params {"widening": 4, "virtual_loss": 3, "playouts.score_weight": 0.25, "maxVisits": 50}')
+    found = [
+        dialogue.ask(f"kata-get-param {name}")
+        for name in ("uct.exploration", "widening", "playouts.score_weight", "visits")
+    ]
     assert found == ["0.75", "4.0", "0.25", "50"]
-    assert "widening must be 0 to 1000" in dialogue.refuse('kata-set-params {"exploration": 0.1, "widening": -1}')
-    assert dialogue.ask("kata-get-param exploration") == "0.75"
+    assert "widening must be 0 to 1000" in dialogue.refuse('kata-set-params {"uct.exploration": 0.1, "widening": -1}')
+    assert dialogue.ask("kata-get-param uct.exploration") == "0.75"
     assert dialogue.refuse("kata-set-param cpuct 1") == "unknown parameter: cpuct"
+    gone = "unknown parameter: exploration (gone: write uct.exploration)"
+    assert dialogue.refuse("kata-set-param exploration 1") == gone
     dialogue.ask("genmove b")
     assert dialogue.session.player.parameters.virtual_loss == 3
 
 
 def test_a_player_without_a_tree_has_no_exploration() -> None:
     dialogue = Dialogue(TextbookPlayer("mc", workers=1, seed=1))
-    assert dialogue.refuse("kata-set-param exploration 1") == "unknown parameter: exploration"
+    assert dialogue.refuse("kata-set-param uct.exploration 1") == "unknown parameter: uct.exploration"
     assert dialogue.ask("kata-set-param early_stop false") == ""
-    assert "exploration" not in dialogue.ask("kata-list-params").split()
+    assert "uct.exploration" not in dialogue.ask("kata-list-params").split()
 
 
 def test_the_end_of_a_game(dialogue: Dialogue) -> None:

@@ -40,12 +40,12 @@ def test_a_session(name: str) -> None:
 def test_parameters_change_while_it_runs() -> None:
     player = TextbookPlayer("puct", ConstantEvaluator(), workers=1, seed=1)
     dialogue = Dialogue(player, EngineSettings(size="5"))  # type: ignore[arg-type]
-    dialogue.ask('kata-set-params {"c_init": 3.5, "dirichlet_noise": true, "first_play": "LOSS"}')
-    assert dialogue.ask("kata-get-param c_init") == "3.5"
-    assert dialogue.ask("kata-get-param first_play") == "loss"
+    dialogue.ask('kata-set-params {"puct.c_init": 3.5, "dirichlet_noise": true, "puct.first_play": "LOSS"}')
+    assert dialogue.ask("kata-get-param puct.c_init") == "3.5"
+    assert dialogue.ask("kata-get-param puct.first_play") == "loss"
     assert player.parameters.dirichlet_noise
     dialogue.ask("genmove b")
-    assert "c_init must be 0 to 100" in dialogue.refuse("kata-set-param c_init 1000")
+    assert "puct.c_init must be 0 to 100" in dialogue.refuse("kata-set-param puct.c_init 1000")
     assert dialogue.refuse("kata-set-param cpuct 1") == "unknown parameter: cpuct"
     assert "memory must be at most" in dialogue.refuse("kata-set-param memory 1048576")
     player.close()
