@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import threading
@@ -11,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nets import cache
 from nets.evaluator import ConstantEvaluator, EvaluationRequest, EvaluatorError
 from nets.open import load_onnx, open_network
 from tests.nets.random_networks import RandomNetwork
@@ -52,16 +50,6 @@ def test_changed_file_is_converted_again(network: Path) -> None:
     assert load_onnx(network) != first
 
 
-@pytest.mark.parametrize("damage", [b"", b"x", b"x" * 5000])
-def test_corrupt_entry_is_rebuilt(network: Path, cache_root: Path, damage: bytes) -> None:
-    first = load_onnx(network)
-    (entry,) = (cache_root / "networks").iterdir()
-    whole = entry.read_bytes()
-    entry.write_bytes(damage)
-    assert load_onnx(network) == first
-    assert entry.read_bytes() == whole
-
-
 def test_entry_of_another_network_is_not_used(network: Path, cache_root: Path, tmp_path: Path) -> None:
     """Two valid conversions swapped: each network would be computed as the other, and nobody would know."""
     other = RandomNetwork(8, seed=1)
@@ -74,25 +62,6 @@ def test_entry_of_another_network_is_not_used(network: Path, cache_root: Path, t
     two.rename(one)
     (tmp_path / "one").rename(two)
     assert [load_onnx(network), load_onnx(second)] == wanted
-
-
-@pytest.mark.parametrize("obstacle", ["file", "read-only"])
-def test_unusable_cache_is_harmless(network: Path, cache_root: Path, obstacle: str) -> None:
-    if obstacle == "file":
-        cache_root.write_text("in the way")
-    else:
-        cache_root.mkdir()
-        (cache_root / "networks").touch()
-    open_network(network).evaluate(EvaluationRequest(*position()))
-
-
-def test_interrupted_writes_are_swept(cache_root: Path) -> None:
-    (cache_root / "networks").mkdir(parents=True)
-    left = cache_root / "networks" / f".new-{16 * 'a'}"
-    left.touch()
-    os.utime(left, (0, 0))
-    assert cache.cached("name", "key", lambda: b"value") == b"value"
-    assert not left.exists()
 
 
 def test_onnx_file(network: Path, tmp_path: Path) -> None:

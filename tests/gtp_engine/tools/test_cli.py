@@ -231,22 +231,6 @@ def test_a_reader_who_leaves_is_no_reason_to_complain() -> None:
     assert done.stderr == ""
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="measures processor time the POSIX way")
-def test_importing_the_command_line_is_quick() -> None:
-    def seconds(code: str) -> float:
-        """Processor time, which other processes on the machine change little."""
-        best = 9.0
-        for _ in range(5):
-            before = os.times()
-            subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, check=True)
-            after = os.times()
-            used = after.children_user + after.children_system - before.children_user - before.children_system
-            best = min(best, used)
-        return best
-
-    assert seconds("import gtp_engine.cli") - seconds("pass") < 0.1
-
-
 def test_another_package_of_onnxruntime_is_no_lack(monkeypatch: pytest.MonkeyPatch) -> None:
     def version(name: str) -> str:
         if name == "onnxruntime":

@@ -12,7 +12,6 @@ from gtp_engine import cli
 from gtp_engine.configuration.sources import load
 from gtp_engine.players import check
 from gtp_engine.tournament.experiment import EXPERIMENTS, PLAYER, Pairing, plan
-from nobi_machine.locks import folder_for_one
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
@@ -103,12 +102,6 @@ def test_an_experiment_is_played_once(
     assert (tmp_path / "02-01" / "record.jsonl").read_text() == record
     code, _, err = run(capsys, *arguments, "--komi", 3)
     assert (code, "holds another match (different komi)" in err) == (1, True)
-
-
-def test_an_experiment_is_played_by_one_process(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with folder_for_one(tmp_path):
-        code, out, err = run(capsys, "simulations", "--out", tmp_path)
-    assert (code, out, err) == (1, "", f"nobi: {tmp_path}: another process is working in this folder\n")
 
 
 @pytest.mark.parametrize(

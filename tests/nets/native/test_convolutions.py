@@ -157,17 +157,6 @@ def test_versions(version: int) -> None:
 
 
 @needs_kernels
-@pytest.mark.parametrize("channels", [8, 32, 70])
-@pytest.mark.parametrize("blocks", [[ORDINARY], [POOLING, POOLING], [ORDINARY, POOLING] * 3])
-def test_blocks(blocks: list[dict[str, Any]], channels: int) -> None:
-    network, forward = made(8, blocks, channels=channels, seed=channels)
-    content = network.compressed()
-    evaluator = opened(content)
-    for size in ((9, 9), (7, 4)):
-        check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size)))
-
-
-@needs_kernels
 def test_boards_of_a_single_line() -> None:
     network, forward = made()
     content = network.compressed()
