@@ -16,10 +16,7 @@ from go_rules.rule_names import (
     rules_from_object,
     rules_from_sgf,
 )
-from go_rules.rules import (
-    Rules,
-    RulesError,
-)
+from go_rules.rules import Rules, RulesError
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nets.evaluator import ConstantEvaluator, EvaluationRequest, EvaluatorError
+from nets.evaluator import EvaluationRequest, EvaluatorError
 from nets.open import load_onnx, open_network
 from tests.nets.random_networks import RandomNetwork
 
@@ -73,11 +73,7 @@ def test_onnx_file(network: Path, tmp_path: Path) -> None:
     ):
         np.testing.assert_array_equal(a, b)
     attributes = ours.attributes
-    assert (attributes.name, attributes.precision, attributes.provider) == (
-        "random",
-        "fp32",
-        "CPUExecutionProvider",
-    )
+    assert (attributes.name, attributes.precision, attributes.provider) == ("random", "fp32", "CPUExecutionProvider")
 
 
 @pytest.mark.parametrize("name", ["network", "network.h5", "network.bin.gz.tmp"])
@@ -141,9 +137,3 @@ def test_nothing_is_printed(network: Path) -> None:
     broken.write_bytes(content.replace(b"board_size", b"nonono_siz", 1))
     done = subprocess.run([sys.executable, "-c", script, network, broken], capture_output=True, timeout=120, check=True)
     assert (done.stdout, done.stderr) == (b"", b"")
-
-
-def test_constant_evaluator() -> None:
-    evaluation = ConstantEvaluator().evaluate(EvaluationRequest(*position(3, 7)))
-    assert [array.shape for array in evaluation] == [(3, 50), (3, 3), (3, 6), (3, 49)]
-    assert evaluation.value[0].tolist() == [0.5, 0.5, 0.0]

@@ -10,14 +10,7 @@ import pytest
 from go_rules.game import Game
 from go_rules.points import BLACK, WHITE, board_points, column_of, point_at, row_of
 from go_rules.position import MARK_BLACK_AT_CLEANUP_2, MARK_WHITE_AT_CLEANUP_2, PHASE_CLEANUP_2
-from go_rules.rules import (
-    SCORING_AREA,
-    SCORING_TERRITORY,
-    TAX_ALL,
-    TAX_NONE,
-    TAX_SEKI,
-    Rules,
-)
+from go_rules.rules import SCORING_AREA, SCORING_TERRITORY, TAX_ALL, TAX_NONE, TAX_SEKI, Rules
 from go_rules.tactics.life import final_area, new_life_work, pass_alive_area, safe_area
 from tests.go_rules.diagrams import game_from, rows_of
 from tests.go_rules.naive import NaiveGame

@@ -12,15 +12,7 @@ from pathlib import Path
 import pytest
 
 from gtp_engine.match import client
-from gtp_engine.match.client import (
-    CHUNK,
-    EngineDied,
-    EngineError,
-    EngineGarbled,
-    EngineTimeout,
-    GtpClient,
-    GtpFailure,
-)
+from gtp_engine.match.client import CHUNK, EngineDied, EngineError, EngineGarbled, EngineTimeout, GtpClient, GtpFailure
 from tests.gtp_engine.match.conftest import stub_command
 from tests.gtp_engine.match.zoo import processes_with
 from tests.systems import IS_WINDOWS, needs_no_launcher, needs_signals, no_program

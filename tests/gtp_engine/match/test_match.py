@@ -309,18 +309,8 @@ GNUGO = shutil.which("gnugo") or shutil.which("/usr/games/gnugo")
 @pytest.mark.skipif(GNUGO is None or IS_WINDOWS, reason="GNU Go is not installed")
 def test_two_real_engines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     gnugo = f"{GNUGO} --mode gtp --level 0 --chinese-rules --positional-superko"
-    code, out, _ = run(
-        capsys,
-        "nobi --net none --visits 100 --workers 1 --seed 1",
-        gnugo,
-        "--size",
-        7,
-        "-n",
-        2,
-        "--out",
-        tmp_path,
-        "--json",
-    )
+    nobi, options = "nobi --net none --visits 100 --workers 1 --seed 1", ("--size", 7, "-n", 2, "--json")
+    code, out, _ = run(capsys, nobi, gnugo, *options, "--out", tmp_path)
     result = json.loads(out)
     assert code in (0, 3)
     assert result["engines"][0] == f"Nobi {VERSION}"  # not the version of KataGo that it answers clients

@@ -12,15 +12,7 @@ from gtp_engine.errors import UserError
 from gtp_engine.match.record import GameRecord, MatchRecord, faults, has_faults, tally
 from tests.gtp_engine.match.test_match import TERMS, game
 
-ALL_FAULTS = (
-    "time",
-    "hung",
-    "crash",
-    "garbled output",
-    "illegal move",
-    "refused a legal move",
-    "refused the terms",
-)
+ALL_FAULTS = ("time", "hung", "crash", "garbled output", "illegal move", "refused a legal move", "refused the terms")
 
 
 def test_a_record_that_was_cut_off_can_be_read_again_and_again(tmp_path: Path) -> None:
@@ -81,14 +73,7 @@ def test_long_openings_and_wide_scores_can_be() -> None:
 
 @pytest.mark.parametrize(
     ("result", "black", "winner"),
-    [
-        ("B+R", 0, 0),
-        ("B+3.5", 1, 1),
-        ("W+", 0, 1),
-        ("W+T", 1, 0),
-        ("0", 0, None),
-        ("?", 1, None),
-    ],
+    [("B+R", 0, 0), ("B+3.5", 1, 1), ("W+", 0, 1), ("W+T", 1, 0), ("0", 0, None), ("?", 1, None)],
 )
 def test_who_has_won(result: str, black: int, winner: int | None) -> None:
     played = game(0, result, black=black)
