@@ -26,19 +26,7 @@ MAY_IMPORT = {
 }
 """Imports point one way. The command line names training's commands as text and imports them when they are run."""
 
-VECTORS = {
-    "nets/native/simd/vectors.py",
-    "nets/native/simd/products.py",
-    "nets/native/simd/tile_products.py",
-    "nets/native/simd/bf16_tiles.py",
-    "nets/native/transformers/products.py",
-    "nets/native/simd/instructions.py",
-    "nets/native/simd/processor.py",
-    "nets/native/simd/x86.py",
-    "nets/native/simd/neon.py",
-    "nets/native/simd/activations.py",
-    "nets/native/transformers/arithmetic.py",
-}
+VECTORS = {"nets/native/simd/", "nets/native/transformers/products.py", "nets/native/transformers/arithmetic.py"}
 ONLY_IN = {
     "numba": {"nobi_machine/jit.py", "nobi_machine/fused_call.py", *VECTORS},
     "llvmlite": {"nobi_machine/jit.py", "nobi_machine/fused_call.py", *VECTORS},
@@ -91,7 +79,7 @@ def test_imports_point_one_way(path: Path) -> None:
     room = path.relative_to(REPOSITORY).parts[0]
     for module, _ in imports(path):
         target = module.split(".")[0]
-        if target in ROOMS:
+        if target in (*ROOMS, "tests", "pytest", "hypothesis"):
             assert target in MAY_IMPORT[room], f"{name(path)} imports {module}"
 
 
@@ -110,17 +98,6 @@ def test_libraries_stay_in_their_place(path: Path) -> None:
         allowed = ONLY_IN.get(module.split(".")[0])
         if allowed is not None and not for_types:
             assert any(name(path).startswith(place) for place in allowed), f"{name(path)} imports {module}"
-
-
-@pytest.mark.parametrize("path", sources(), ids=name)
-def test_production_code_does_not_import_tests(path: Path) -> None:
-    assert not [module for module, _ in imports(path) if module.split(".")[0] in ("tests", "pytest", "hypothesis")]
-
-
-@pytest.mark.parametrize("path", sources(), ids=name)
-def test_every_module_says_what_it_is_for(path: Path) -> None:
-    source = path.read_text(encoding="utf-8")
-    assert not source or ast.get_docstring(ast.parse(source))
 
 
 FEWEST_WORDS = 4
@@ -144,7 +121,9 @@ def public_docstrings(node: ast.AST) -> Iterator[tuple[ast.AST, str, str]]:
 @pytest.mark.parametrize("path", sources(), ids=name)
 def test_public_docstrings_are_sentences(path: Path) -> None:
     """Who sees only the docstring, in a hover, must be told something: no shape alone, no end of another sentence."""
-    for node, called, text in public_docstrings(ast.parse(path.read_text(encoding="utf-8"))):
+    source = path.read_text(encoding="utf-8")
+    assert not source or ast.get_docstring(ast.parse(source)), f"{name(path)} does not say what it is for"
+    for node, called, text in public_docstrings(ast.parse(source)):
         first = text.split("\n\n")[0].strip()
         is_sentence = re.fullmatch("[A-Z0-9`'\"].*[.:?]", first, re.DOTALL) and len(text.split()) >= FEWEST_WORDS
         assert is_sentence, f"{name(path)}: {called}: {first}"
@@ -207,11 +186,6 @@ def test_every_third_party_import_is_declared_and_every_declaration_is_used() ->
     assert used - declared == {"llvmlite"}
     # msgspec reads TOML with tomli where Python cannot.
     assert declared - used == {"tomli"}
-
-
-def test_setup_cfg_can_be_read() -> None:
-    lines = (REPOSITORY / "setup.cfg").read_text(encoding="utf-8").splitlines()
-    assert max(map(len, lines)) <= 200
 
 
 TESTS = sorted((REPOSITORY / "tests").rglob("*.py"))

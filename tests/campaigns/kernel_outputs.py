@@ -33,14 +33,7 @@ from nets.native.simd.products import multiply_parts
 from nets.native.simd.vectors import floats, load_floats, store, store_as_shorts
 from nets.native.transformers.attention import write_shares
 from nets.native.transformers.packing import Int8Parts
-from nets.native.transformers.products import (
-    ATTENDS_INT8,
-    HAS_INT8,
-    IN_GROUPS,
-    multiply_int8,
-    score_block,
-    score_int8,
-)
+from nets.native.transformers.products import ATTENDS_INT8, HAS_INT8, IN_GROUPS, multiply_int8, score_block, score_int8
 from nets.native.transformers.rounding import rounded
 from nets.native.transformers.rows import BYTE_ZERO
 from nets.open import open_network

@@ -36,23 +36,9 @@ from tests.go_rules.sgf.hostile import ACCEPTED, HOSTILE, cost
 
 PIECES = [b"(", b")", b";", b"[", b"]", b"\\", b":", b"\n", b"\xff", b"\0", b"B[aa]", b"W[tt]", b"AB[aa:cc]", b"AE[bb]"]
 PIECES += [b"SZ[5:7]", b"SZ[25]", b"SZ[-1]", b"KM[nan]", b"HA[9]", b"CA[big5]", b"RU[koSIMPLE]", b"PL[W]", b"C[x\\]y]"]
-PIECES += [
-    b"KM[1e39]",
-    b"KM[375]",
-    b"KM[375.5]",
-    b"KM[-0]",
-    b"KM[999]",
-    b"KM[0.1]",
-    b"KM[" + b"9" * 500 + b"]",
-    b"HA[99]",
-]
-PIECES += [
-    b"RU[Japanese]",
-    b"RU[koSITUATIONALscoreAREAtaxALLsui1button1whbN-1]",
-    b"PL[B]",
-    b";AB[aa]AW[bb]",
-    b"AE[aa:yy]",
-]
+PIECES += [b"KM[%b]" % komi for komi in (b"1e39", b"375", b"375.5", b"-0", b"999", b"0.1", b"9" * 500)]
+PIECES += [b"HA[99]", b"RU[Japanese]", b"RU[koSITUATIONALscoreAREAtaxALLsui1button1whbN-1]", b"PL[B]"]
+PIECES += [b";AB[aa]AW[bb]", b"AE[aa:yy]"]
 SLOW_SECONDS = 1.0
 MOST_MEGABYTES = 100
 SAME = ("board", "hash", "captured", "white_bonus", "move_number", "ko", "to_play", "passes", "phase", "button")

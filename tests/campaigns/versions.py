@@ -32,10 +32,7 @@ from tests.campaigns.packaging import Report, environment, expect, frozen, run, 
 from tests.conftest import REPOSITORY
 
 KINDS = ("pinned", "oldest", "newest", "beyond")
-SYSTEMS = (
-    *("x86_64-manylinux_2_28", "aarch64-manylinux_2_28"),
-    *("x86_64-pc-windows-msvc", "aarch64-apple-darwin"),
-)
+SYSTEMS = (*("x86_64-manylinux_2_28", "aarch64-manylinux_2_28"), *("x86_64-pc-windows-msvc", "aarch64-apple-darwin"))
 """By uv's names for them. The last is macOS 14 or later."""
 TESTS = (
     *("tests/nobi_machine", "tests/go_rules/sgf", "tests/nets/graph"),

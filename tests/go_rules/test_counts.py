@@ -7,7 +7,6 @@ import itertools
 import pytest
 
 from go_rules.game import Game
-from go_rules.points import PASS
 from tests.go_rules.counting import complete_games, perft
 from tests.go_rules.counts import GAMES, NO_SUPERKO, PERFT, POSITIONAL, SITUATIONAL, SUICIDE, game_perft, naive_perft
 from tests.go_rules.naive import NaiveGame
@@ -57,8 +56,3 @@ def test_number_of_legal_positions(side, count):
         stones = {p: c for p, c in zip(points, colours, strict=True) if c}
         legal += all(naive.has_liberty(stones, p) for p in stones)
     assert legal == count
-
-
-def test_pass_is_always_legal():
-    game = Game(1, 1, POSITIONAL)
-    assert game.legal_moves(game.to_play) == [PASS]

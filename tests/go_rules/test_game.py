@@ -87,27 +87,6 @@ def test_points_off_the_board(point):
     assert not game.is_legal(BLACK, point)
 
 
-def test_suicide_is_legal_only_for_several_stones():
-    game = game_from("X . O / O O O / . . .", BLACK, SUICIDE)
-    play_all(game, "B B3")
-    assert game.position["captured"].tolist() == [0, 2, 0]
-    assert diagram_of(game)[0] == "..O"
-
-
-def test_a_pass_never_repeats_and_keeps_the_ban():
-    game = game_from(SEND_TWO, BLACK, POSITIONAL)
-    play_all(game, "B A3 W C3 B pass W pass")
-    assert game.is_over
-    assert game.violation(BLACK, from_vertex("B3", 4, 3)) == "superko"
-
-
-def test_the_other_colour_may_fill_its_own_ko():
-    game = game_from(KO, BLACK, SIMPLE)
-    play_all(game, "B C2")
-    assert game.violation(WHITE, from_vertex("B2", 4, 3)) == "ko"
-    assert game.is_legal(BLACK, from_vertex("B2", 4, 3))
-
-
 def test_same_colour_twice_forgets_the_moves_before():
     game = Game(5, 5)
     play_all(game, "B A1 W A2 B A3 B A4")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from go_rules.game import Game
-from go_rules.points import BLACK, NO_POINT, PASS, WHITE, from_vertex
-from go_rules.position import PHASE_CLEANUP_1, PHASE_CLEANUP_2, PHASE_MAIN, PHASE_OVER
-from go_rules.rule_names import preset
+from go_rules.points import BLACK, NO_POINT, WHITE, from_vertex
+from go_rules.position import PHASE_MAIN, PHASE_OVER
 from go_rules.rules import BONUS_NONE, KO_POSITIONAL, KO_SITUATIONAL, Rules
 from tests.go_rules.diagrams import diagram_of, game_from, play_all, rows_of
 from tests.go_rules.kos import JAPANESE, KO, POSITIONAL, SEND_TWO, SIMPLE, SITUATIONAL, TRIPLE_KO, TRIPLE_KO_CYCLE
@@ -70,15 +69,6 @@ def test_networks_see_the_last_move_of_a_game_without_result():
     assert NO_POINT not in game.position["recent"].tolist()
 
 
-def test_passes_without_end():
-    """Somebody may send any number of them."""
-    game = Game(5, 5, POSITIONAL)
-    for number in range(1, 300):
-        game.play(game.to_play, PASS)
-        assert game.position["passes"] == min(number, 3)
-        assert game.is_over == (number >= 2)
-
-
 def test_no_result_comes_back_with_undo():
     """Whoever plays on completes the cycle at every further move; each of these ends the game by itself."""
     game = game_from(TRIPLE_KO, BLACK, SIMPLE)
@@ -118,27 +108,6 @@ def test_a_repeated_pass_ends_the_game_under_simple_ko():
 
 
 # --- Territory rules ----------------------------------------------------------------------------------------------
-
-
-def test_phases_of_a_territory_game():
-    game = Game(5, 5, JAPANESE, komi=6.5)
-    play_all(game, "B C3 W B2")
-    assert game.position["white_bonus"] == 0
-    for phase in (PHASE_CLEANUP_1, PHASE_CLEANUP_2, PHASE_OVER):
-        assert not game.is_over
-        play_all(game, "B pass W pass")
-        assert game.position["phase"] == phase
-    assert game.is_over
-
-
-def test_two_passes_end_a_game_without_clean_up():
-    game = Game(5, 5, preset("japanese")[0])
-    play_all(game, "B C3 W pass B pass")
-    assert game.is_over
-    assert game.position["phase"] == PHASE_OVER
-    play_all(game, "W C2")
-    assert not game.is_over
-    assert game.position["phase"] == PHASE_MAIN
 
 
 def test_a_new_phase_forgets_the_moves():
@@ -188,10 +157,3 @@ def test_retaking_a_ko_in_the_clean_up_is_blocked_until_a_pass_for_it():
     play_all(game, "B C2")
     assert diagram_of(game) == rows_of(KO)
     assert game.violation(BLACK, from_vertex("C2", 4, 3)) == "superko"
-
-
-def test_blocks_end_with_the_phase():
-    game = game_from(KO, BLACK, JAPANESE)
-    play_all(game, "B pass W pass B C2 W pass B pass W B2")
-    assert game.position["phase"] == PHASE_CLEANUP_2
-    assert diagram_of(game) == rows_of(KO)

@@ -9,12 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from go_rules.board import hash_after, legal_points, place_stone
+from go_rules.board import legal_points
 from go_rules.game import Game
-from go_rules.points import BLACK, EMPTY, MAX_SIZE, N_POINTS, WHITE, point_at
-from go_rules.position import new_stack
+from go_rules.points import BLACK, MAX_SIZE, N_POINTS, WHITE, point_at
 from go_rules.rule_names import PRESETS
-from go_rules.rules import KO_POSITIONAL, KO_SITUATIONAL, Rules
 from go_rules.scoring import final_score, tromp_taylor_area
 from go_rules.superko import new_seen, seen_add, seen_clear, seen_has, seen_refill
 from nets.features import new_scratch
@@ -76,36 +74,11 @@ def test_symmetry_and_colour(seed, side, symmetry, swap, rules):
 # Kernels on their own.
 
 
-@settings(max_examples=60, deadline=None)
-@given(seed=st.integers(0, 2**32), width=st.integers(1, 12), height=st.integers(1, 12), suicide=st.booleans())
-def test_hash_after_foretells_the_hash(seed, width, height, suicide):
-    rng = random.Random(seed)
-    game = Game(width, height, Rules(suicide=suicide))
-    for _ in range(2 * width * height):
-        moves = game.legal_moves(game.to_play)
-        for point in moves:
-            foretold = hash_after(game.position, point, game.to_play)
-            game.play(game.to_play, point)
-            assert game.position["hash"] == foretold
-            game.undo()
-        game.play(game.to_play, rng.choice(moves))
-
-
 def test_legal_points_come_row_by_row():
     game = Game(5, 3)
     out = np.zeros(N_POINTS, np.int16)
     n = legal_points(game.position, BLACK, game.record, out)
     assert out[:n].tolist() == [point_at(x, y) for y in range(3) for x in range(5)]
-
-
-def test_place_stone_reports_captures():
-    game = Game(3, 3)
-    game.set_position([(WHITE, point_at(0, 0)), (WHITE, point_at(1, 0)), (BLACK, point_at(0, 1))], BLACK)
-    game.play(BLACK, point_at(1, 1))
-    position = new_stack(1)
-    position[0] = game.position
-    assert place_stone(position[0], point_at(2, 0), BLACK)[:2] == (2, 0)
-    assert position[0]["captured"].tolist() == [0, 0, 2]
 
 
 @settings(max_examples=50, deadline=None)
@@ -142,14 +115,3 @@ def test_seen_is_a_set(keys, other):
     assert np.count_nonzero(table) == 1
     seen_clear(table)
     assert not seen_has(table, np.uint64(other))
-
-
-@pytest.mark.parametrize("ko", [KO_POSITIONAL, KO_SITUATIONAL])
-def test_empty_board_is_history(ko):
-    """A game that comes back to the empty board repeats its start."""
-    game = Game(2, 1, Rules(ko=ko, suicide=False))
-    game.play(BLACK, point_at(0, 0))
-    game.play(WHITE, point_at(1, 0))
-    assert game.position["board"][point_at(0, 0)] == EMPTY
-    # Black's retaking would bring back the position after the first move, with white to play again.
-    assert game.violation(BLACK, point_at(0, 0)) in ("ko", "superko")

@@ -15,18 +15,8 @@ from go_rules.rule_names import (
     preset,
     rules_from_object,
     rules_from_sgf,
-    rules_to_sgf,
 )
-from go_rules.rules import (
-    BONUS_N_MINUS_1,
-    KO_NAMES,
-    KO_SIMPLE,
-    SCORING_AREA,
-    SCORING_TERRITORY,
-    TAX_ALL,
-    Rules,
-    RulesError,
-)
+from go_rules.rules import Rules, RulesError
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -83,25 +73,6 @@ def test_there_is_no_button_under_territory_scoring():
         named_rules("button1scoreTERRITORY")
     assert japanese.with_value("hasButton", "false") == japanese
     assert button.with_value("scoring", "AREA") == button
-
-
-def test_record():
-    rules = Rules(KO_SIMPLE, SCORING_TERRITORY, TAX_ALL, True, True, BONUS_N_MINUS_1, False)
-    record = rules.record(-2.5, 4)
-    assert record["komi"] == -2.5
-    assert record["handicap_bonus"] == 3
-    names = ("ko", "scoring", "tax", "suicide", "has_button", "friendly_pass")
-    assert [int(record[name]) for name in names] == [0, 1, 2, 1, 1, 0]
-    assert rules.record(0.0)["handicap_bonus"] == 0
-    assert KO_NAMES[KO_SIMPLE] == "SIMPLE"
-
-
-@pytest.mark.parametrize("rules", [rules for rules, _ in PRESETS.values()], ids=list(PRESETS))
-def test_every_notation_of_sgf_reads_back(rules):
-    has_button = not rules.has_button and rules.scoring == SCORING_AREA
-    other = dataclasses.replace(rules, suicide=not rules.suicide, has_button=has_button)
-    for each in (rules, other):
-        assert rules_from_sgf(rules_to_sgf(each)) == each
 
 
 @pytest.mark.parametrize("text", ["koPSK", "koSIMPLE scoreX", "sui2", "komi", "koSIMPLE!", "k" * 300, "ko" * 90])

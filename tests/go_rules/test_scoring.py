@@ -10,26 +10,11 @@ from hypothesis import strategies as st
 
 from go_rules.game import Game
 from go_rules.points import BLACK, PASS, WHITE, from_vertex, point_at
-from go_rules.rules import (
-    SCORING_AREA,
-    SCORING_TERRITORY,
-    TAX_ALL,
-    TAX_NONE,
-    TAX_SEKI,
-    Rules,
-)
+from go_rules.rules import SCORING_AREA, SCORING_TERRITORY, TAX_NONE, TAX_SEKI, Rules
 from go_rules.scoring import final_owners, result_text
 from tests.go_rules.diagrams import game_from, rules_of
 from tests.go_rules.differences import xy
 from tests.go_rules.naive import NaiveGame
-
-# Black owns the left (two eyes), white the right (three points in one region).
-TWO_LIVING = """
-    . X O . .
-    X X O O .
-    . X O . O
-    X X O O .
-"""
 
 # The white stone at A4 is dead: black's two eyes are beside it.
 DEAD_STONE = """
@@ -39,36 +24,6 @@ DEAD_STONE = """
     X X X O O
     . . X O .
 """
-
-
-def test_area_of_two_living_groups():
-    game = game_from(TWO_LIVING, BLACK, rules_of(SCORING_AREA, TAX_NONE))
-    # 20 points: black's side is two columns of four, white's three.
-    assert game.score() == 12 - 8
-    # Each has one connected living region, so the tax takes two points from both.
-    game.set_rules(rules_of(SCORING_AREA, TAX_ALL))
-    assert game.score() == 12 - 8
-
-
-def test_territory_of_two_living_groups():
-    game = game_from(TWO_LIVING, BLACK, rules_of(SCORING_TERRITORY, TAX_NONE))
-    # Territory: black A4, A2; white D4, E4, E3, D2, E1.
-    assert game.score() == 5 - 2
-
-
-def test_group_tax_counts_groups():
-    """Black lives in one group, white in two: white pays two points more."""
-    diagram = """
-        . O X . X O .
-        O O X X X O O
-        . O X . X O .
-        O O X X X O O
-    """
-    game = game_from(diagram, BLACK, rules_of(SCORING_AREA, TAX_NONE))
-    untaxed = game.score()
-    assert untaxed == 16 - 12
-    game.set_rules(rules_of(SCORING_AREA, TAX_ALL))
-    assert game.score() == untaxed - 2
 
 
 def test_seki_tax():

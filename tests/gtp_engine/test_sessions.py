@@ -17,9 +17,6 @@ from tests.gtp_engine.socket_guard import CANNOT_GUARD
 
 GUARD = (sys.executable, str(REPOSITORY / "tests" / "gtp_engine" / "socket_guard.py"))
 
-SOCKET = "import socket; socket.socket()"
-IN_THE_MACHINE = "import socket; socket.socketpair(); socket.socket(socket.AF_UNIX)"
-
 
 @dataclass(frozen=True)
 class Played:
@@ -72,15 +69,3 @@ def test_no_socket_is_opened(played: Played) -> None:
     if played.sockets is None:
         pytest.skip("this system does not tell of sockets")
     assert played.sockets == []
-
-
-@pytest.mark.parametrize(("code", "count"), [(SOCKET, 1), (IN_THE_MACHINE, 0)], ids=["network", "in the machine"])
-@pytest.mark.parametrize("start", ["", "import os, sys; os.execv(sys.executable, [sys.executable, '-c', {!r}])"])
-def test_the_guard_sees_sockets(code: str, count: int, start: str, tmp_path: Path) -> None:
-    """Its own and those of the processes that a command starts."""
-    report = tmp_path / "report"
-    done = guarded([sys.executable, "-c", start.format(code) or code], report)
-    if done.returncode == CANNOT_GUARD:
-        pytest.skip("this system does not tell of sockets")
-    assert (done.returncode != 0) == (count > 0)
-    assert len(report.read_text().splitlines() if report.exists() else []) == count

@@ -57,10 +57,7 @@ def test_gtp(redirections: str, code: int, stdout: str, stderr: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (code, stdout, stderr)
 
 
-@pytest.mark.parametrize(
-    ("redirections", "stderr"),
-    [(">&-", NO_STDOUT), (">/dev/full", FULL), (">&- 2>&-", "")],
-)
+@pytest.mark.parametrize(("redirections", "stderr"), [(">&-", NO_STDOUT), (">/dev/full", FULL), (">&- 2>&-", "")])
 @pytest.mark.parametrize("subcommand", ["config", "players", "networks"])
 def test_other_subcommands(subcommand: str, redirections: str, stderr: str) -> None:
     done = nobi(subcommand, redirections)

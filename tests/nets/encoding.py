@@ -6,13 +6,7 @@ import numpy as np
 
 from go_rules.game import Game
 from go_rules.points import board_points
-from go_rules.rules import (
-    BONUS_NONE,
-    KO_SIMPLE,
-    SCORING_AREA,
-    TAX_NONE,
-    Rules,
-)
+from go_rules.rules import BONUS_NONE, KO_SIMPLE, SCORING_AREA, TAX_NONE, Rules
 from nets.features import AS_IS, Scratch, encode, encode_symmetry
 
 PLAIN = Rules(KO_SIMPLE, SCORING_AREA, TAX_NONE, False, False, BONUS_NONE, False)

@@ -11,8 +11,7 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from gtp_engine.configuration.parameters import find_parameter
-from nets.devices import CPU, DEVICES, NAMES, MissingDevice, device_for, device_of
+from nets.devices import CPU, DEVICES, MissingDevice, device_for
 from nets.evaluator import EvaluationRequest, EvaluatorError
 from nets.open import check_network, open_network
 from tests.nets.random_networks import RandomNetwork
@@ -100,13 +99,6 @@ def test_a_missing_device_names_its_package(name: str, package: str) -> None:
     assert str(caught.value).startswith(f"device {name} is not here (there is: cpu); it comes with ")
     assert package in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_names() -> None:
-    assert NAMES == ("auto", "cpu", "cuda", "tensorrt", "directml", "coreml", "openvino")
-    assert find_parameter("device").choices == NAMES
-    assert [device_of(device.provider) for device in DEVICES] == list(DEVICES)
-    assert device_of("none") is CPU
 
 
 def test_every_device_gets_what_it_needs(network: Path, offered: Callable[..., None]) -> None:

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import configparser
 import dataclasses
 import gzip
 import hashlib
 import json
 import shutil
-from fnmatch import fnmatch
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from nets import embedded
-from nets.embedded import (
-    WEIGHTS,
-    embedded_network,
-    facts_file,
-    int16_file,
-    network_file,
-    notice_file,
-    ready_made_int16,
-)
+from nets.embedded import WEIGHTS, embedded_network, facts_file, int16_file, network_file, ready_made_int16
 from nets.evaluator import ConstantEvaluator, EvaluationRequest
 from nets.graph.convert import load_model
 from nets.katago.model import Model
@@ -33,11 +23,9 @@ from nets.native.calibrate import Verdict, depends_on_products
 from nets.native.evaluator import NativeEvaluator
 from nets.native.transformers.products import HAS_INT8, PRODUCTS, PRODUCTS_HERE
 from nets.open import open_network
-from tests.conftest import REPOSITORY
 from tests.nets.graph.test_katago_networks import ATTENTION, FEED_FORWARD, inputs
 from tests.nets.native.networks import made, needs_kernels, nested, plain
 
-MOST_BYTES = 18_000_000
 """The wheel is to stay under 20 MB."""
 
 
@@ -61,23 +49,6 @@ def test_katago_reads_it() -> None:
     header = gzip.decompress(network_file().read_bytes()).partition(b"@BIN@")[0].split()
     blocks, channels, middle, regular, _, pooled = map(int, header[header.index(b"trunk") + 1 :][:6])
     assert min(blocks, channels, middle, regular, pooled) > 0
-
-
-def test_there_are_no_other_files() -> None:
-    model = load_model(network_file().read_bytes(), "embedded")
-    files = [network_file(), facts_file()]
-    files += [int16_file(products) for products in (PRODUCTS if depends_on_products(model) else ("",))]
-    files += [notice_file()] if "began_as" in facts() else []
-    assert sorted(WEIGHTS.iterdir()) == sorted([*files, WEIGHTS / "README.md"])
-
-
-def test_it_is_installed_and_small() -> None:
-    setup = configparser.ConfigParser()
-    setup.read(REPOSITORY / "setup.cfg", encoding="utf-8")
-    assert setup["options.package_data"]["nets"].split() == ["weights/*", "calibration_games.txt"]
-    patterns = setup["metadata"]["license_files"].split()
-    assert fnmatch(f"nets/weights/{notice_file().name}", patterns[-1])
-    assert sum(path.stat().st_size for path in WEIGHTS.iterdir()) < MOST_BYTES
 
 
 @needs_kernels

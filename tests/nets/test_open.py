@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import threading
@@ -11,8 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nets import cache
-from nets.evaluator import ConstantEvaluator, EvaluationRequest, EvaluatorError
+from nets.evaluator import EvaluationRequest, EvaluatorError
 from nets.open import load_onnx, open_network
 from tests.nets.random_networks import RandomNetwork
 
@@ -52,16 +50,6 @@ def test_changed_file_is_converted_again(network: Path) -> None:
     assert load_onnx(network) != first
 
 
-@pytest.mark.parametrize("damage", [b"", b"x", b"x" * 5000])
-def test_corrupt_entry_is_rebuilt(network: Path, cache_root: Path, damage: bytes) -> None:
-    first = load_onnx(network)
-    (entry,) = (cache_root / "networks").iterdir()
-    whole = entry.read_bytes()
-    entry.write_bytes(damage)
-    assert load_onnx(network) == first
-    assert entry.read_bytes() == whole
-
-
 def test_entry_of_another_network_is_not_used(network: Path, cache_root: Path, tmp_path: Path) -> None:
     """Two valid conversions swapped: each network would be computed as the other, and nobody would know."""
     other = RandomNetwork(8, seed=1)
@@ -76,25 +64,6 @@ def test_entry_of_another_network_is_not_used(network: Path, cache_root: Path, t
     assert [load_onnx(network), load_onnx(second)] == wanted
 
 
-@pytest.mark.parametrize("obstacle", ["file", "read-only"])
-def test_unusable_cache_is_harmless(network: Path, cache_root: Path, obstacle: str) -> None:
-    if obstacle == "file":
-        cache_root.write_text("in the way")
-    else:
-        cache_root.mkdir()
-        (cache_root / "networks").touch()
-    open_network(network).evaluate(EvaluationRequest(*position()))
-
-
-def test_interrupted_writes_are_swept(cache_root: Path) -> None:
-    (cache_root / "networks").mkdir(parents=True)
-    left = cache_root / "networks" / f".new-{16 * 'a'}"
-    left.touch()
-    os.utime(left, (0, 0))
-    assert cache.cached("name", "key", lambda: b"value") == b"value"
-    assert not left.exists()
-
-
 def test_onnx_file(network: Path, tmp_path: Path) -> None:
     path = tmp_path / "network.onnx"
     path.write_bytes(load_onnx(network))
@@ -104,11 +73,7 @@ def test_onnx_file(network: Path, tmp_path: Path) -> None:
     ):
         np.testing.assert_array_equal(a, b)
     attributes = ours.attributes
-    assert (attributes.name, attributes.precision, attributes.provider) == (
-        "random",
-        "fp32",
-        "CPUExecutionProvider",
-    )
+    assert (attributes.name, attributes.precision, attributes.provider) == ("random", "fp32", "CPUExecutionProvider")
 
 
 @pytest.mark.parametrize("name", ["network", "network.h5", "network.bin.gz.tmp"])
@@ -172,9 +137,3 @@ def test_nothing_is_printed(network: Path) -> None:
     broken.write_bytes(content.replace(b"board_size", b"nonono_siz", 1))
     done = subprocess.run([sys.executable, "-c", script, network, broken], capture_output=True, timeout=120, check=True)
     assert (done.stdout, done.stderr) == (b"", b"")
-
-
-def test_constant_evaluator() -> None:
-    evaluation = ConstantEvaluator().evaluate(EvaluationRequest(*position(3, 7)))
-    assert [array.shape for array in evaluation] == [(3, 50), (3, 3), (3, 6), (3, 49)]
-    assert evaluation.value[0].tolist() == [0.5, 0.5, 0.0]

@@ -34,13 +34,3 @@ def test_positions_are_kept_and_taken() -> None:
         np.testing.assert_array_equal(position.spatial, SPATIAL[row])
         np.testing.assert_array_equal(position.global_, GLOBAL[row])
     assert recorder.take_positions() == []
-
-
-def test_warming_up_is_the_other_evaluators(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its empty boards are not among the positions kept."""
-    asked: list[tuple[int, ...]] = []
-    monkeypatch.setattr(ConstantEvaluator, "warm_up", lambda _self, *size: asked.append(size))
-    recorder = RecordingEvaluator(ConstantEvaluator())
-    recorder.warm_up(4, 9, 13)
-    assert asked == [(4, 9, 13)]
-    assert recorder.positions == []

@@ -44,21 +44,3 @@ def test_planes_are_turned_and_output_is_turned_back(width, height):
             assert (turned[plane][permutation[:-1]] == planes[plane].ravel()).all()
             policy = np.append(turned[plane], np.float32(-1))
             assert (policy[permutation] == np.append(planes[plane].ravel(), -1)).all()
-
-
-def test_turned_planes_as_drawn():
-    planes = np.array([[[1, 2], [3, 4]]], np.float32)
-    drawn = [
-        [1, 2, 3, 4],
-        [3, 4, 1, 2],
-        [2, 1, 4, 3],
-        [4, 3, 2, 1],
-        [1, 3, 2, 4],
-        [3, 1, 4, 2],
-        [2, 4, 1, 3],
-        [4, 2, 3, 1],
-    ]
-    for permutation, expected in zip(symmetry_permutations(2, 2), drawn, strict=True):
-        turned = np.empty((1, 4), np.float32)
-        turned[:, permutation[:-1]] = planes.reshape(1, 4)
-        assert turned[0].tolist() == expected

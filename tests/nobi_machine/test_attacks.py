@@ -12,16 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.campaigns.caches import (
-    DAMAGES,
-    Program,
-    damaged,
-    entries,
-    killed,
-    learn,
-    starts_at_once,
-    swapped,
-)
+from tests.campaigns.caches import DAMAGES, Program, damaged, entries, killed, learn, starts_at_once, swapped
 from tests.systems import IS_WINDOWS
 
 TINY = """

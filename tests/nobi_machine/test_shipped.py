@@ -14,7 +14,7 @@ import pytest
 
 from nobi_machine import jit
 from nobi_machine.cache import is_private
-from nobi_machine.shipped import FAMILIES, Archive, archive_name, family_of, python_abi, write_archive
+from nobi_machine.shipped import FAMILIES, Archive, family_of, write_archive
 
 NAMED = {family.name: family for family in FAMILIES}
 V3, V4 = (dict.fromkeys(NAMED[name].features, True) for name in ("x86-64-v3", "x86-64-v4"))
@@ -154,12 +154,6 @@ def test_the_same_kernels_are_the_same_archive(tmp_path: Path) -> None:
     write_archive(tmp_path / "2.tar.xz", kernels)
     assert (tmp_path / "1.tar.xz").read_bytes() == (tmp_path / "2.tar.xz").read_bytes()
     assert Archive(tmp_path / "1.tar.xz").name == "1"
-
-
-def test_an_archive_is_for_one_family_and_for_one_version_of_all_that_kernels_depend_on() -> None:
-    name = archive_name(NAMED["x86-64-v4-vnni"], "0.68.1", "0.50.0")
-    assert name == f"x86-64-v4-vnni-{python_abi()}-numba-0.68.1-llvmlite-0.50.0.tar.xz"
-    assert f"{sys.version_info[0]}{sys.version_info[1]}" in python_abi()
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="this system tells no owners")

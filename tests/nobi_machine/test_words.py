@@ -29,10 +29,6 @@ def test_quotations(escape: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_backslashes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text, "ESCAPE", "")
     command = r'C:\go\katago.exe gtp "C:\my files\x.cfg"'
-    assert split_command(command) == [
-        r"C:\go\katago.exe",
-        "gtp",
-        r"C:\my files\x.cfg",
-    ]
+    assert split_command(command) == [r"C:\go\katago.exe", "gtp", r"C:\my files\x.cfg"]
     monkeypatch.setattr(text, "ESCAPE", "\\")
     assert split_command(r"my\ engine gtp") == ["my engine", "gtp"]

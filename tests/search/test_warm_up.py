@@ -56,7 +56,7 @@ print(sorted(set(asked)))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["nobi", "rave", "alphago", "gumbel", "mc"])
+@pytest.mark.parametrize("name", ["nobi", "rave", "alphago", "gumbel", "value", "mc"])
 def test_nothing_is_compiled_after_warm_up(name: str) -> None:
     run = subprocess.run([sys.executable, "-c", PLAY.format(name=name)], capture_output=True, text=True, check=True)
     assert run.stdout.split() == ["[]"]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from go_rules.game import Game, Move
 from go_rules.points import BLACK, PASS, WHITE, point_at
-from go_rules.rule_names import PRESETS, preset, rules_from_sgf, rules_to_sgf
+from go_rules.rule_names import preset, rules_from_sgf, rules_to_sgf
 from go_rules.rules import KOMI_LIMIT
 from go_rules.sgf.grammar import MAX_BYTES, MAX_DEPTH, SgfError, split_games
 from go_rules.sgf.reader import MAX_MOVES, Setup, parse_sgf, read_sgf
@@ -351,26 +351,6 @@ def test_arbitrary_grammar(pieces):
 def test_rules_survive(rules):
     """All but whether clean-up phases are played, which no file says."""
     assert rules_from_sgf(rules_to_sgf(rules)) == dataclasses.replace(rules, cleanup=False)
-
-
-@pytest.mark.parametrize(
-    ("text", "rules"),
-    [
-        ("Chinese", PRESETS["chinese"][0]),
-        ("japanese", PRESETS["japanese"][0]),
-        ("NZ", PRESETS["new-zealand"][0]),
-        ("AGA", PRESETS["aga"][0]),
-        ("koSITUATIONALscoreAREAtaxNONEsui0whbN-1fpok1", PRESETS["aga"][0]),
-        ("koSITUATIONALscoreAREAtaxNONEsui0whbN-1fpok1komi7.5", PRESETS["aga"][0]),
-        ("koSIMPLEscoreTERRITORYtaxSEKIsui0", PRESETS["japanese"][0]),
-        ("koFOOscoreAREAtaxNONEsui0", None),
-        ("koSIMPLEscoreTERRITORYtaxSEKIsui0button1", None),
-        ("house rules", None),
-        ("", None),
-    ],
-)
-def test_rules_by_name(text, rules):
-    assert rules_from_sgf(text) == rules
 
 
 def test_setup_steps_are_values():

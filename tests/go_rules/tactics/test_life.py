@@ -8,17 +8,9 @@ import numpy as np
 import pytest
 
 from go_rules.game import Game
-from go_rules.phases import live_phase
 from go_rules.points import BLACK, WHITE, board_points, column_of, point_at, row_of
 from go_rules.position import MARK_BLACK_AT_CLEANUP_2, MARK_WHITE_AT_CLEANUP_2, PHASE_CLEANUP_2
-from go_rules.rules import (
-    SCORING_AREA,
-    SCORING_TERRITORY,
-    TAX_ALL,
-    TAX_NONE,
-    TAX_SEKI,
-    Rules,
-)
+from go_rules.rules import SCORING_AREA, SCORING_TERRITORY, TAX_ALL, TAX_NONE, TAX_SEKI, Rules
 from go_rules.tactics.life import final_area, new_life_work, pass_alive_area, safe_area
 from tests.go_rules.diagrams import game_from, rows_of
 from tests.go_rules.naive import NaiveGame
@@ -193,21 +185,6 @@ def test_only_stones_from_before_the_second_cleanup_count():
     position["marks"][point_at(4, 0)] = 0
     assert final_area(position, game.record, PHASE_CLEANUP_2, False, work) == -1
     assert owners_of(game, work["area"]) == area_of("XX.O.|XX.OO")
-
-
-def test_colours_and_halves_of_the_board_are_equal():
-    """Swapping the colours swaps the owners; turning the board upside down turns them."""
-    work = new_life_work()[0]
-    for seed, game in random_games():
-        final_area(game.position, game.record, live_phase(game.position, game.record), False, work)
-        expected = owners_of(game, work["area"])
-        height = game.height
-        other = Game(game.width, height, game.rules)
-        stones = [(3 - colour, point_at(x, height - 1 - y)) for (x, y), colour in stones_of(game).items()]
-        other.set_position(stones, BLACK)
-        final_area(other.position, other.record, 0, False, work)
-        turned = {(x, height - 1 - y): 3 - owner for (x, y), owner in owners_of(other, work["area"]).items()}
-        assert turned == expected, seed
 
 
 @pytest.mark.parametrize("name", FINAL)

@@ -11,19 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from go_rules.points import BLACK
 from gtp_engine.match import client
-from gtp_engine.match.client import (
-    CHUNK,
-    EngineDied,
-    EngineError,
-    EngineGarbled,
-    EngineTimeout,
-    ErrorLog,
-    GtpClient,
-    GtpFailure,
-)
-from gtp_engine.match.engines import Engine
+from gtp_engine.match.client import CHUNK, EngineDied, EngineError, EngineGarbled, EngineTimeout, GtpClient, GtpFailure
 from tests.gtp_engine.match.conftest import stub_command
 from tests.gtp_engine.match.zoo import processes_with
 from tests.systems import IS_WINDOWS, needs_no_launcher, needs_signals, no_program
@@ -83,14 +72,6 @@ def test_what_an_engine_knows_is_asked_once(tmp_path: Path) -> None:
     engine.kill()
 
 
-def test_bytes_that_are_no_text() -> None:
-    engine = GtpClient(
-        scripted("sys.stdin.readline(); sys.stdout.buffer.write(b'= \\xff\\xfe\\n\\n'); sys.stdout.flush()")
-    )
-    assert engine.send("name", 5) == "\ufffd\ufffd"
-    engine.close()
-
-
 def test_time_out() -> None:
     engine = GtpClient(scripted("time.sleep(60)"))
     started = time.monotonic()
@@ -99,15 +80,6 @@ def test_time_out() -> None:
     engine.kill()
     assert time.monotonic() - started < 2
     assert not engine.is_running
-
-
-def test_an_engine_that_ends_says_how() -> None:
-    engine = GtpClient(scripted("sys.stdin.readline(); sys.exit(3)"))
-    with pytest.raises(EngineDied, match=r"exited \(3\) at 'name'"):
-        engine.send("name", 5)
-    with pytest.raises(EngineDied):
-        engine.send("name", 5)
-    engine.close()
 
 
 @pytest.mark.parametrize(
@@ -144,14 +116,6 @@ def test_a_ctrl_c_for_the_referee_is_none_for_the_engine() -> None:
     group, session = map(int, engine.send("name", 60).split())
     assert group != os.getpgrp()
     assert session != os.getsid(0)
-    engine.kill()
-
-
-def test_an_endless_reply(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "MAX_REPLY_BYTES", 10_000)
-    engine = GtpClient(scripted("print('=', flush=True)\nwhile True: print('x' * 100)"))
-    with pytest.raises(EngineGarbled, match="endless"):
-        engine.send("name", 5)
     engine.kill()
 
 
@@ -196,14 +160,6 @@ with open({str(written)!r}, 'w') as file:
     engine.kill()
 
 
-def test_a_reply_before_its_question() -> None:
-    engine = GtpClient(scripted(r"import os; sys.stdin.readline(); os.write(1, b'= one\n\n= D4\n\n'); time.sleep(60)"))
-    assert engine.send("name", 60) == "one"
-    with pytest.raises(EngineGarbled, match="replied before 'genmove b' was asked"):
-        engine.send("genmove b", 60)
-    engine.kill()
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="FIONREAD is not everywhere the same")
 def test_an_engine_that_answers_and_never_reads() -> None:
     """It sees in the pipe that a question has come, and answers in time until the pipe is full."""
@@ -227,23 +183,6 @@ while True:
 def ask_for_ever(engine: GtpClient) -> None:
     while True:
         engine.send("x" * 4000, 60)
-
-
-@needs_no_launcher
-def test_an_engine_that_closes_its_stdin() -> None:
-    engine = GtpClient(scripted(r"import os; sys.stdin.readline(); os.close(0); os.write(1, b'=\n\n'); time.sleep(60)"))
-    engine.send("name", 60)
-    with pytest.raises(EngineDied, match="closed its stdin at 'genmove b'"):
-        engine.send("genmove b", 60)
-    engine.kill()
-
-
-def test_what_an_engine_says_of_a_refusal_is_printable() -> None:
-    engine = GtpClient(scripted(r"sys.stdin.readline(); print('? \x1b[31mno\x07\nmore\n')"))
-    with pytest.raises(GtpFailure) as failure:
-        engine.send("name", 60)
-    assert str(failure.value) == r"\x1b[31mno\x07 more"
-    engine.kill()
 
 
 def test_a_command_that_cannot_be_started(tmp_path: Path) -> None:
@@ -328,35 +267,3 @@ time.sleep(600)
     for pid in left:
         os.kill(pid, signal.SIGKILL)
     assert left == []
-
-
-class WaitedFor(ErrorLog):
-    """Notes for how long somebody would wait for its end."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.waits: list[float] = []
-
-    def lines(self, seconds: float = 0.0) -> int:
-        if seconds:
-            self.waits.append(seconds)
-        return super().lines(seconds)
-
-
-def test_the_end_of_stderr_is_waited_for_where_the_engine_has_ended() -> None:
-    log = WaitedFor()
-    engine = Engine(stub_command("--bad", "crash@1"), "the engine", log)
-    assert engine.stderr_lines() == 0
-    assert engine.name() == "Stub 1.0"
-    assert engine.stderr_lines() == 0
-    assert log.waits == []
-    with pytest.raises(EngineDied):
-        engine.genmove(BLACK, 60)
-    until = time.monotonic() + 30.0
-    while engine.client.is_running and time.monotonic() < until:
-        time.sleep(0.005)
-    engine.stderr_lines()
-    assert log.waits == [1.0]
-    assert log.lines(60) == 1
-    assert engine.last_words() == "stub: crashing now"
-    engine.discard()

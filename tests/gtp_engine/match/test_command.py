@@ -95,10 +95,3 @@ def test_the_line_of_progress_ends_with_the_match(
     assert first.startswith("1 of 2 played; game 1: W+R (resignation, 0 moves)  ")
     assert second.startswith("2 of 2 played; game 2: W+R (resignation, 0 moves)  ")
     assert (first[-1] != "\n", second[-1]) == (True, "\n")
-
-
-@pytest.mark.parametrize("options", [["-n", 0], ["--handicap", 1], ["--handicap", 10], ["--parallel", 0]])
-def test_numbers_out_of_range(capsys: pytest.CaptureFixture[str], options: list[object]) -> None:
-    code, out, err = run(capsys, RESIGNER, RESIGNER, *options)
-    assert (code, out) == (2, "")
-    assert f"{options[1]} is not in the range" in err

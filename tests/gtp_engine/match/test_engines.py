@@ -224,22 +224,6 @@ def test_a_clock_in_whole_seconds_unless_the_engine_reads_fractions(
     assert scripted.sent()[-1] == told
 
 
-def test_which_announcement_was_accepted_is_kept_in_mind(scripted: Scripted) -> None:
-    """Each game has preparations of its own, and the same engine may answer otherwise."""
-    control = TimeControl.byoyomi(1, 2, 5)
-    for answers, knows_periods in (({"kgs-time_settings": "="}, True), ({}, False)):
-        engine = scripted.engine(YES | answers)
-        engine.prepare(terms(control=control))
-        assert engine.knows_periods == knows_periods
-        assert scripted.sent()[-1].startswith("kgs" if knows_periods else "time_settings 9 2 1")
-        for other in (TimeControl.canadian(1, 2, 5), TimeControl.fischer(1, 2)):
-            engine.prepare(terms(control=other))
-            assert engine.knows_periods
-    engine = scripted.engine(YES)
-    engine.prepare(terms(control=TimeControl.byoyomi(1, 0.5, 5)))
-    assert (engine.knows_periods, scripted.sent()[-1]) == (False, "time_settings 3 0.5 1")
-
-
 def test_an_engine_that_knows_no_clock_or_refuses_it_plays_on(scripted: Scripted) -> None:
     engine = scripted.engine(YES)
     engine.time_left(BLACK, 5, 0, 30)

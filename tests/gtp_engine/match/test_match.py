@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shlex
@@ -20,11 +19,12 @@ from go_rules.sgf.reader import read_sgf
 from gtp_engine import cli
 from gtp_engine.errors import UserError
 from gtp_engine.match.record import GameRecord, MatchRecord, MatchTerms
-from gtp_engine.match.table import points, print_result, summary
+from gtp_engine.match.table import print_result, summary
 from gtp_engine.version import VERSION
 from nobi_machine.locks import folder_for_one
 from tests.conftest import REPOSITORY
 from tests.gtp_engine.match.conftest import STUB, run, stub
+from tests.gtp_engine.match.zoo import processes_with
 from tests.systems import IS_WINDOWS, native, needs_signals, no_program
 
 WINNER = stub("--name", "Winner", "--moves", "C3", "--score", "B+24.5")
@@ -244,18 +244,6 @@ def test_an_engine_that_dies_at_once(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert err == f"nobi: engine A: exited (2) at 'name'; its last words: {words}\n"
 
 
-def command_lines() -> str:
-    """The command lines of all processes. Slim containers have no `ps`."""
-    if shutil.which("ps"):
-        return subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        with contextlib.suppress(OSError):  # it has ended meanwhile
-            found.append(path.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
-    assert found, "nobody says what runs here"
-    return "\n".join(found)
-
-
 @needs_signals
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize(("bad", "command"), [("hang@1", "genmove"), ("hang-name@1", "name")])
@@ -277,7 +265,7 @@ def test_interrupting_leaves_no_engine_behind(tmp_path: Path, number: signal.Sig
     _, err = match.communicate(timeout=20)
     assert match.returncode == 130
     assert "Traceback" not in err
-    assert str(log) not in command_lines()
+    assert processes_with(str(log)) == []
 
 
 def game(number: int, result: str, **changes: object) -> GameRecord:
@@ -315,28 +303,14 @@ def test_a_match_without_a_game_that_counts_says_so(capsys: pytest.CaptureFixtur
     assert "%" not in out
 
 
-def test_words() -> None:
-    assert [points(2, 0), points(2, 1), points(2, 2), points(0, 1), points(0, 0)] == ["2", "2½", "3", "½", "0"]
-
-
 GNUGO = shutil.which("gnugo") or shutil.which("/usr/games/gnugo")
 
 
 @pytest.mark.skipif(GNUGO is None or IS_WINDOWS, reason="GNU Go is not installed")
 def test_two_real_engines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     gnugo = f"{GNUGO} --mode gtp --level 0 --chinese-rules --positional-superko"
-    code, out, _ = run(
-        capsys,
-        "nobi --net none --visits 100 --workers 1 --seed 1",
-        gnugo,
-        "--size",
-        7,
-        "-n",
-        2,
-        "--out",
-        tmp_path,
-        "--json",
-    )
+    nobi, options = "nobi --net none --visits 100 --workers 1 --seed 1", ("--size", 7, "-n", 2, "--json")
+    code, out, _ = run(capsys, nobi, gnugo, *options, "--out", tmp_path)
     result = json.loads(out)
     assert code in (0, 3)
     assert result["engines"][0] == f"Nobi {VERSION}"  # not the version of KataGo that it answers clients

@@ -9,18 +9,10 @@ import msgspec
 import pytest
 
 from gtp_engine.errors import UserError
-from gtp_engine.match.record import GameRecord, MatchRecord, MatchTerms, faults, has_faults, tally
+from gtp_engine.match.record import GameRecord, MatchRecord, faults, has_faults, tally
 from tests.gtp_engine.match.test_match import TERMS, game
 
-ALL_FAULTS = (
-    "time",
-    "hung",
-    "crash",
-    "garbled output",
-    "illegal move",
-    "refused a legal move",
-    "refused the terms",
-)
+ALL_FAULTS = ("time", "hung", "crash", "garbled output", "illegal move", "refused a legal move", "refused the terms")
 
 
 def test_a_record_that_was_cut_off_can_be_read_again_and_again(tmp_path: Path) -> None:
@@ -81,14 +73,7 @@ def test_long_openings_and_wide_scores_can_be() -> None:
 
 @pytest.mark.parametrize(
     ("result", "black", "winner"),
-    [
-        ("B+R", 0, 0),
-        ("B+3.5", 1, 1),
-        ("W+", 0, 1),
-        ("W+T", 1, 0),
-        ("0", 0, None),
-        ("?", 1, None),
-    ],
+    [("B+R", 0, 0), ("B+3.5", 1, 1), ("W+", 0, 1), ("W+T", 1, 0), ("0", 0, None), ("?", 1, None)],
 )
 def test_who_has_won(result: str, black: int, winner: int | None) -> None:
     played = game(0, result, black=black)
@@ -110,12 +95,3 @@ def test_a_fault_is_the_losers(reason: str) -> None:
 def test_what_is_no_fault() -> None:
     assert not has_faults([game(0, "B+R", reason="resignation"), game(1, "?"), game(2, "B+1", agreed=True)])
     assert has_faults([game(0, "B+1", agreed=False)])
-
-
-def test_terms_in_words() -> None:
-    facts = msgspec.structs.asdict(TERMS)
-    more = {"komi": 6.5, "handicap": 3, "visits": 100, "time": "time_settings 60 0 0"}
-    assert str(TERMS) == "9x9, chinese rules, komi 7"
-    assert str(MatchTerms(**facts | more)) == (
-        "9x9, chinese rules, komi 6.5, 3 handicap stones, 100 visits, time_settings 60 0 0"
-    )

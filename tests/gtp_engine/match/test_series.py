@@ -45,17 +45,6 @@ def test_a_round_that_was_interrupted_is_finished_first(tmp_path: Path, monkeypa
     assert len(order) == 9
 
 
-def test_tables_that_no_other_match_needs_are_used_by_one(tmp_path: Path) -> None:
-    _, played = contests_of(tmp_path, RESIGNER, RESIGNER, games=8, parallel=2)
-    played.run(lambda contest: None)
-    assert sorted(path.name for path in (tmp_path / "01-02" / "stderr").iterdir()) == [
-        "A-1.txt",
-        "A-2.txt",
-        "B-1.txt",
-        "B-2.txt",
-    ]
-
-
 class Enough(Exception):
     """Raised after a game to end a series."""
 
@@ -74,13 +63,3 @@ def test_a_match_that_hangs_holds_up_no_other(tmp_path: Path) -> None:
         played.run(after_game)
     assert first == [(1, 2)]
     assert [len(contest.record.games) for contest in found] == [0, 0, 1]
-
-
-def test_a_record_that_cannot_be_written_ends_the_series(tmp_path: Path) -> None:
-    found, played = contests_of(tmp_path, RESIGNER, RESIGNER, RESIGNER, games=1)
-    games = tmp_path / "01-03" / "games"
-    games.rmdir()
-    games.write_text("no folder")
-    with pytest.raises(OSError):
-        played.run(lambda contest: None)
-    assert [len(contest.record.games) for contest in found] == [1, 0, 0]

@@ -12,13 +12,6 @@ import pytest
 from gtp_engine.match.statistics import Sprt, SprtRun, Tally, elo, expected_score, score_interval
 
 
-def test_tally() -> None:
-    tally = Tally(wins=3, draws=2, losses=5)
-    assert tally.games == 10
-    assert tally.score == pytest.approx(0.4)
-    assert Tally().score == 0.5
-
-
 @pytest.mark.parametrize(("score", "difference"), [(0.5, 0.0), (0.75, 190.848), (10 / 11, 400.0), (0.25, -190.848)])
 def test_elo(score: float, difference: float) -> None:
     assert elo(score) == pytest.approx(difference, abs=0.01)
@@ -136,7 +129,3 @@ def test_the_first_decision_of_a_test_stands() -> None:
     assert test.decision(Tally(wins=100, losses=900)) == 0
     assert (run.decision, run.games, run.tally) == (1, needed, Tally(wins=needed))
     assert needed < 20
-
-
-def test_scores_are_added() -> None:
-    assert Tally(1, 2, 3) + Tally(10, 20, 30) == Tally(11, 22, 33)

@@ -6,7 +6,6 @@ import time
 from types import SimpleNamespace
 from typing import cast
 
-import msgspec
 import pytest
 
 from gtp_engine.match.play import Contest
@@ -52,18 +51,6 @@ def test_the_status_counts_the_time_of_the_games_played_here(
         "4 of 6 played; game 4: B+F (crash, 100 moves)  A 3 - 1 B  2 min left",
         "6 of 6 played; game 6: ? (score, 100 moves)  A 3½ - 1½ B  0 s left",
     ]
-
-
-def test_one_of_a_thing_is_not_several(now: list[float], capsys: pytest.CaptureFixture[str]) -> None:
-    with status(["A", "B"], 1) as tell:
-        tell(contest_with([game(0, "B+R", moves=1)]))
-    assert capsys.readouterr().err == "1 of 1 played; game 1: B+R (score, 1 move)  A 1 - 0 B  0 s left\n"
-    terms = msgspec.structs.replace(TERMS, visits=1)
-    print_result(terms, [game(0, "B+R", agreed=True)], Sprt(0, 200))
-    out = capsys.readouterr().out
-    assert out.splitlines()[0].strip() == "1 game, 9x9, chinese rules, komi 7, 1 visit"
-    assert "Final scores compared in 1 game, different in 0." in out
-    assert "undecided after 1 game (ratio" in out
 
 
 def test_every_number_of_a_summary() -> None:
@@ -139,29 +126,3 @@ def test_every_sentence_below_the_table(capsys: pytest.CaptureFixture[str]) -> N
         f"SPRT -10 against +30 Elo: undecided after 6 games (ratio {ratio:+.2f}, bounds ±2.94).",
         "Game 4: B+F, crash: engine A: exited (7)",
     ]
-
-
-@pytest.mark.parametrize(
-    ("result", "words", "verdict"),
-    [
-        (
-            "B+R",
-            "A scores 100.0 %: Elo +inf (95 %: +{bound} to +inf)",
-            "SPRT +0 against +200 Elo: +200 accepted after 8 games",
-        ),
-        (
-            "W+R",
-            "A scores 0.0 %: Elo -inf (95 %: -inf to -{bound})",
-            "SPRT +0 against +200 Elo: +0 accepted after 5 games",
-        ),
-    ],
-)
-def test_a_score_without_a_finite_elo(
-    capsys: pytest.CaptureFixture[str], result: str, words: str, verdict: str
-) -> None:
-    bound = elo(score_interval(Tally(50, 0, 0))[0])
-    text = "\n".join(shown(capsys, [game(number, result, black=0) for number in range(50)], Sprt(0, 200)))
-    assert words.format(bound=round(bound)) in text
-    assert verdict in text
-    assert "count for nobody" not in text
-    assert "Final scores" not in text

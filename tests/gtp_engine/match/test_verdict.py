@@ -13,7 +13,7 @@ from go_rules.points import BLACK, WHITE, from_vertex, point_at
 from go_rules.rule_names import preset
 from gtp_engine.match import record
 from gtp_engine.match.engines import Engine, EngineLimits, parse_score
-from gtp_engine.match.referee import Conduct, Referee, counted, final_range, may_be_dead, settle
+from gtp_engine.match.referee import Conduct, Referee, counted, final_range, settle
 from tests.gtp_engine.match.conftest import stub_command, terms
 
 PATIENCE = EngineLimits(60, 60, 60)
@@ -141,13 +141,6 @@ def test_half_a_point_for_certain_is_enough(possible: tuple[float, float], resul
 def test_why_there_is_no_result(scores: list[str | None], detail: str) -> None:
     outcome = settle(position(DISPUTED), record.WON_BY_SCORE, scores, [None, None], (-9.0, 9.0))
     assert (outcome.result, outcome.detail) == ("?", detail)
-
-
-def test_dead_stones() -> None:
-    game = position(ALIVE)
-    assert may_be_dead(game, points("B3"))
-    assert not may_be_dead(game, points("B3", "A4"))
-    assert not may_be_dead(game, points("A3"))
 
 
 @pytest.mark.parametrize(

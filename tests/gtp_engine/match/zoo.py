@@ -22,17 +22,7 @@ DYING = 5.0
 
 HOSTILE = Path(__file__).with_name("hostile_engine.py")
 
-FLOODS = (
-    "lines",
-    "one line",
-    "newlines",
-    "nuls",
-    "blanks",
-    "answers",
-    "long answer",
-    "endless failure",
-    "drip lines",
-)
+FLOODS = ("lines", "one line", "newlines", "nuls", "blanks", "answers", "long answer", "endless failure", "drip lines")
 SILENCES = ("mute", "blind", "half", "drip", "stops", "stderr")
 DEATHS = ("closes stdout", "closes stdin", "dies", "leaves and dies", "stops supervisor", "kills supervisor")
 LIES = ("unread", "twice")

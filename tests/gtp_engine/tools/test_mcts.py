@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
 
 from gtp_engine import cli
 from gtp_engine.command_line import nobi
-from tests.conftest import REPOSITORY
-
-SVG = "{http://www.w3.org/2000/svg}"
 
 
 def play(*arguments: str, text: str | bytes = "") -> str:
@@ -48,14 +39,6 @@ def test_answers_that_are_no_moves() -> None:
     assert shown.count("visits") == 2
     assert shown.rstrip().splitlines()[-1].startswith("X to move")
     assert ". . ." in shown.splitlines()[-3]
-
-
-def test_commands_in_any_letter_case() -> None:
-    shown = play("-n", "20", text="HINT\nUndo\nQuit\nB2\n")
-    assert "visits" in shown
-    assert "nothing to undo" in shown
-    assert "is no move here" not in shown
-    assert "O plays" not in shown
 
 
 @pytest.mark.parametrize("text", [b"\xff\xfe\x00\n", b"\x1b[2J\n", b"A" * 4000 + b"\n", "②\n".encode()])
@@ -113,19 +96,6 @@ def test_errors_are_one_line(
     assert not list(tmp_path.iterdir())
 
 
-def test_the_tree_is_drawn(tmp_path: Path) -> None:
-    target = tmp_path / "tree.svg"
-    table = play("--tree", str(target), "--moves", "A1 B2 C3", "-n", "200", "--seed", "1")
-    root = ElementTree.fromstring(target.read_text(encoding="utf-8"))
-    texts = [each.text for each in root.iter(f"{SVG}text")]
-    assert texts[:2] == ["tic-tac-toe, ucb1, 200 simulations", "200 visits"]
-    move, visits, *_ = table.splitlines()[1].split()
-    assert f"{move}: {visits}" in texts
-    boards, lines = list(root.iter(f"{SVG}rect"))[1:], list(root.iter(f"{SVG}path"))
-    assert len(boards) == 26
-    assert len(lines) == len(boards) - 1
-
-
 def test_rules_play_against_each_other() -> None:
     arguments = ("tic-tac-toe", "--rule", "ucb1", "--against", "flat", "-n", "60", "--games", "4", "--seed", "1")
     shown = play(*arguments)
@@ -133,34 +103,3 @@ def test_rules_play_against_each_other() -> None:
     assert (words[:2], words[3:5]) == (["ucb1", "won"], ["flat", "won"])
     assert int(words[2].strip(",")) + int(words[5].strip(",")) + int(words[6]) == 4
     assert play(*arguments) == shown
-
-
-def test_the_winner_of_a_match_is_the_better_rule() -> None:
-    """From here whoever moves wins at once, if it looks: each rule wins the games that it begins."""
-    shown = play("--rule", "ucb1", "--against", "puct", "-n", "60", "--games", "4", "--moves", "A1 B1 A2 B2")
-    assert shown == "ucb1 won 2, puct won 2, 0 were drawn\n"
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no signals")
-def test_an_interrupt_ends_it_without_a_traceback() -> None:
-    command = [
-        sys.executable,
-        "-I",
-        "-c",
-        "import sys; sys.path.insert(0, sys.argv.pop(1)); from gtp_engine.cli import main; main()",
-    ]
-    process = subprocess.Popen(
-        [*command, str(REPOSITORY), "mcts"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # shells start background jobs deaf to it
-    )
-    assert process.stdout is not None
-    while b"to move" not in process.stdout.read1():
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    process.wait(60)  # before its input ends, which would end it too
-    _, err = process.communicate()
-    assert (process.returncode, err.strip()) == (130, b"")

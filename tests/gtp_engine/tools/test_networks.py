@@ -281,12 +281,6 @@ def test_only_the_file_comes_out_of_the_wheel(index: Server, compression: int, f
     assert parts(folder) == {"small.bin.gz": len(CONTENT)}
 
 
-def test_the_whole_wheel_where_no_parts_are_sent(index: Server, folder: Path) -> None:
-    index.sends_parts = False
-    assert fetched("small", from_index(index)).read_bytes() == CONTENT
-    assert parts(folder) == {"small.bin.gz": len(CONTENT)}
-
-
 def test_the_file_of_a_wheel_goes_on_where_it_broke_off(index: Server, folder: Path) -> None:
     networks = from_index(index)
     index.breaks_after = 50_000
@@ -473,22 +467,6 @@ def test_no_network_plays_where_the_player_has_no_use_for_one(
         ("../a", "a.bin.gz", b"hello", "../a: no name for a network"),
         ("a.bin.gz", "a.bin.gz", b"hello", "a.bin.gz: no name for a network"),
         (PUBLISHED[-1].name, "a.bin.gz", b"hello", "a.bin.gz: another file than the published g170"),
-    ],
-    ids=[
-        "text",
-        "cut",
-        "onnx",
-        "ending",
-        "missing",
-        "ours",
-        "ours once",
-        "no network's",
-        "an option's",
-        "a device's",
-        "a device's with an ending",
-        "path",
-        "ending in the name",
-        "published",
     ],
 )
 def test_a_file_that_is_no_network_is_not_taken(

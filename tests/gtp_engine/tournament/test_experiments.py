@@ -11,8 +11,7 @@ import pytest
 from gtp_engine import cli
 from gtp_engine.configuration.sources import load
 from gtp_engine.players import check
-from gtp_engine.tournament.experiment import EXPERIMENTS, PLAYER, Pairing, plan
-from nobi_machine.locks import folder_for_one
+from gtp_engine.tournament.experiment import EXPERIMENTS, Pairing, plan
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
@@ -50,17 +49,6 @@ def test_the_pairings() -> None:
     assert rivals.pairs == [(0, 3), (1, 4), (2, 5)]
     assert rivals.bases == [3, 4, 5]
     assert rivals.engines[4].label == "rave exploration=2"
-
-
-def test_the_limits_of_the_engines() -> None:
-    def limits(name: str, seconds: float | None) -> list[tuple[str, ...]]:
-        return [engine.arguments[4:6] for engine in plan(EXPERIMENTS[name], seconds).engines[:2]]
-
-    assert limits("exploration", None) == [("--visits", "400")] * 2
-    assert limits("exploration", 0.25) == [("--time", "0.25")] * 2
-    assert limits("simulations", 0.25) == [("--visits", "50"), ("--visits", "100")]
-    assert EXPERIMENTS["players"].option == PLAYER
-    assert limits("players", None) == [("--visits", "100"), ("--visits", "1000")]
 
 
 @pytest.mark.parametrize("seconds", [None, 0.25])
@@ -103,12 +91,6 @@ def test_an_experiment_is_played_once(
     assert (tmp_path / "02-01" / "record.jsonl").read_text() == record
     code, _, err = run(capsys, *arguments, "--komi", 3)
     assert (code, "holds another match (different komi)" in err) == (1, True)
-
-
-def test_an_experiment_is_played_by_one_process(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with folder_for_one(tmp_path):
-        code, out, err = run(capsys, "simulations", "--out", tmp_path)
-    assert (code, out, err) == (1, "", f"nobi: {tmp_path}: another process is working in this folder\n")
 
 
 @pytest.mark.parametrize(

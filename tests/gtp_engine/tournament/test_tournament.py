@@ -5,8 +5,6 @@ from __future__ import annotations
 import html.parser
 import json
 import os
-import re
-import shlex
 import signal
 import subprocess
 import sys
@@ -19,14 +17,9 @@ from gtp_engine import cli
 from gtp_engine.match.play import ROUND
 from gtp_engine.tournament.command import distinct
 from tests.conftest import REPOSITORY
-from tests.gtp_engine.match.conftest import stub_command
+from tests.gtp_engine.match.conftest import stub
 from tests.gtp_engine.match.zoo import processes_with
 from tests.systems import needs_signals, no_program
-
-
-def stub(*options: str) -> str:
-    return shlex.join(stub_command(*options))
-
 
 SOUTH = stub("--name", "South", "--moves", "C3")
 NORTH = stub("--name", "North", "--moves", "C2")
@@ -114,17 +107,6 @@ def test_the_cross_table_adds_up(tmp_path: Path, capsys: pytest.CaptureFixture[s
 NASTY = "<script>alert(1)</script>\"'&[red]\x1b[31m"
 
 
-def test_scores_that_differ_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The exit code says that something is wrong, so the table and the page say what."""
-    liar = stub("--name", "Liar", "--moves", "C2", "--score", "B+9.5")
-    honest = stub("--name", "Honest", "--moves", "C3", "--score", "W+0.5")
-    code, out, _ = run(capsys, liar, honest, NORTH, "--size", 5, "--score", "engines", "-n", 2, "--out", tmp_path)
-    assert code == 3
-    line = "Liar 1.0 and Honest 1.0 gave different final scores in 2 of their games."
-    assert line in out.replace("\n", " ")
-    assert line in (tmp_path / "results.html").read_text()
-
-
 def test_hostile_names_stay_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     evil = stub("--name", NASTY, "--moves", "resign")
     code, out, err = run(capsys, evil, "<b>=" + SOUTH, *small(tmp_path, 1))
@@ -161,14 +143,6 @@ def test_a_sequential_test_ends_each_pair(tmp_path: Path, capsys: pytest.Capture
     games = [match["games"] for match in json.loads(out)["matches"]]
     assert max(games[0], games[2]) < 30
     assert games[1] > 10  # South and North are equal
-
-
-def test_an_engine_that_hangs_holds_nobody_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    hanging = stub("--name", "Hanging", "--bad", "hang@1")
-    code, out, _ = run(capsys, SOUTH, hanging, *small(tmp_path, 1), "--hang", 2, "--json")
-    found = json.loads(out)
-    assert (code, found["games"]) == (3, 1)
-    assert {reason for engine in found["engines"] for reason in engine["faults"]} == {"hung"}
 
 
 @needs_signals
@@ -220,18 +194,6 @@ def test_bad_input_gets_one_line(
     assert (got, out) == (code, "")
     assert message in err
     assert len(err.splitlines()) == 1
-
-
-def test_without_a_folder_it_makes_one(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    code, out, err = run(capsys, QUITTER, SOUTH, *small(tmp_path, 1)[:-2])
-    assert (code, out.split(",")[:2]) == (0, ["2 engines", " 1 game"])
-    assert err.startswith("tournament: 2 engines, 1 pair; records in tournament-")
-    (folder,) = tmp_path.iterdir()
-    assert re.fullmatch("tournament-[0-9]{8}-[0-9]{6}", folder.name)
-    assert (folder / "01-02" / "record.jsonl").exists()
 
 
 def test_equal_names_are_told_apart() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import subprocess
 import sys
@@ -18,23 +17,8 @@ from nets.graph.convert import load_model
 from nets.katago.model import Activation, FloatArray
 from nets.native.calibrate import ranges
 from nets.native.convolutions.packing import Levels, at_places, levels_of
-from nets.native.convolutions.tiling import (
-    FINER,
-    LARGEST,
-    PLACES,
-    POINTS,
-    SMALLEST,
-    WEIGHT_FACTORS,
-    input_matrix,
-    parts,
-    reach,
-    tiling,
-    weight_matrix,
-)
-from nets.native.convolutions.transforms import transform_inputs
-from nets.native.outputs import tanh
+from nets.native.convolutions.tiling import FINER, LARGEST, reach
 from nets.native.pack import pack
-from nets.native.packed import aligned
 from nets.native.simd.products import OUTPUTS
 from tests.conftest import REPOSITORY
 from tests.nets.graph.test_katago_networks import NESTED, ORDINARY, POOLING, inputs
@@ -49,71 +33,11 @@ MOST_LEVELS = {largest: levels_of(Activation.RELU, largest).most for largest in 
 # Tiles
 
 
-@pytest.mark.parametrize("side", range(SMALLEST, 26))
-@pytest.mark.parametrize("largest", [LARGEST, FINER])
-def test_parts_make_up_the_side(side: int, largest: int) -> None:
-    cut = parts(side, largest)
-    assert sum(cut) == side
-    assert all(SMALLEST <= part <= largest for part in cut)
-    assert len(cut) == -(-side // largest)
-    assert sorted(cut, reverse=True) == cut
-
-
-def output_matrix(m: int) -> np.ndarray:
-    """Return A^T [m, m + 2] of a part of m points, for weights by `weight_matrix`."""
-    finite = [point for point in POINTS[: m + 2] if math.isfinite(point)]
-    result = np.zeros((m, m + 2))
-    for column, point in enumerate(POINTS[: m + 2]):
-        if math.isfinite(point):
-            scale = WEIGHT_FACTORS[column] * math.prod(point - other for other in finite if other != point)
-            result[:, column] = point ** np.arange(m) / scale
-        else:
-            result[-1, column] = 1
-    return result
-
-
-@pytest.mark.parametrize("m", range(SMALLEST, LARGEST + 1))
-def test_matrices_on_one_tile(m: int) -> None:
-    random = np.random.default_rng(m)
-    tile, kernel = random.standard_normal((m + 2, m + 2)), random.standard_normal((3, 3))
-    b, g, a = input_matrix(m), weight_matrix()[: m + 2], output_matrix(m)
-    truth = [[(tile[y : y + 3, x : x + 3] * kernel).sum() for x in range(m)] for y in range(m)]
-    np.testing.assert_allclose(a @ ((g @ kernel @ g.T) * (b @ tile @ b.T)) @ a.T, truth, atol=1e-12)
-
-
 @pytest.mark.parametrize(("largest", "fewest"), [(LARGEST, 255), (FINER, 1000)])
 def test_transformed_levels_fit_16_bits(largest: int, fewest: int) -> None:
     highest, lowest = reach(largest)
     assert MOST_LEVELS[largest] * max(highest.max(), lowest.max()) <= 32767
     assert MOST_LEVELS[largest] >= fewest, "too coarse"
-
-
-@needs_kernels
-@pytest.mark.parametrize("largest", [LARGEST, FINER])
-def test_input_transform(largest: int) -> None:
-    """The most extreme levels, and every kind of tile."""
-    boards, height, width, channels = 2, 9, 19, 32
-    random = np.random.default_rng(0)
-    space = aligned(boards * (height + 2) * (width + 2) * channels * 2).view(np.int16)
-    levels = space.reshape(boards, height + 2, width + 2, channels)
-    levels[:, 1:-1, 1:-1] = MOST_LEVELS[largest] * random.integers(0, 2, (boards, height, width, channels))
-    tiles = tiling(boards, height, width, largest)
-    record = tiles[0]
-    places, rows = aligned(int(record["counts"].sum()) * channels * 2), aligned(6 * (width + 2) * channels * 2)
-    transform_inputs(space.ctypes.data, places.ctypes.data, rows.ctypes.data, record, boards, channels)
-    ours, counts = places.view(np.int16).reshape(-1, channels), np.zeros(PLACES, np.int64)
-    for board in range(boards):
-        for tile_y, m_y in enumerate(parts(height, largest)):
-            for tile_x, m_x in enumerate(parts(width, largest)):
-                y, x = sum(parts(height, largest)[:tile_y]), sum(parts(width, largest)[:tile_x])
-                tile = levels[board, y : y + m_y + 2, x : x + m_x + 2].astype(np.int64)
-                truth = np.einsum("iy,jx,yxc->ijc", input_matrix(m_y), input_matrix(m_x), tile)
-                for i in range(m_y + 2):
-                    for j in range(m_x + 2):
-                        place = 6 * i + j
-                        np.testing.assert_array_equal(ours[record["starts"][place] + counts[place]], truth[i, j])
-                        counts[place] += 1
-    np.testing.assert_array_equal(counts, record["counts"])
 
 
 # Networks
@@ -154,17 +78,6 @@ def test_versions(version: int) -> None:
     assert (evaluator.attributes.precision, evaluator.attributes.has_optimism) == ("int16", version >= 12)
     for size in SIZES:
         check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 0.3))
-
-
-@needs_kernels
-@pytest.mark.parametrize("channels", [8, 32, 70])
-@pytest.mark.parametrize("blocks", [[ORDINARY], [POOLING, POOLING], [ORDINARY, POOLING] * 3])
-def test_blocks(blocks: list[dict[str, Any]], channels: int) -> None:
-    network, forward = made(8, blocks, channels=channels, seed=channels)
-    content = network.compressed()
-    evaluator = opened(content)
-    for size in ((9, 9), (7, 4)):
-        check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size)))
 
 
 @needs_kernels
@@ -231,11 +144,6 @@ def _read_only(array: FloatArray) -> FloatArray:
     result = array.copy()
     result.flags.writeable = False
     return result
-
-
-def test_tanh() -> None:
-    points = np.linspace(-20, 20, 4001, dtype=np.float32)
-    np.testing.assert_allclose([tanh(point) for point in points], np.tanh(points), atol=2e-7, rtol=5e-7)
 
 
 @needs_kernels

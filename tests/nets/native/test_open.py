@@ -230,12 +230,7 @@ def test_limits_on_golden_positions(shared: Callable[[str], Path]) -> None:
     ],
 )
 def test_limits_of_transformers_on_golden_positions(
-    shared: Callable[[str], Path],
-    net: str,
-    golden: str,
-    in_shorts: float,
-    every: int,
-    monkeypatch: pytest.MonkeyPatch,
+    shared: Callable[[str], Path], net: str, golden: str, in_shorts: float, every: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`in_shorts` is the share of the limits that 16 bits alone may lose; of the positions `every` so many are read."""
     # So that a slow machine has the positions of a fast one.

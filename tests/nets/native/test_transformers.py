@@ -53,11 +53,7 @@ def test_blocks(blocks: list[dict[str, Any]]) -> None:
     forward = network.write(blocks, tip="rms")
     evaluator = opened(network.compressed(), optimism=0.3)
     attributes = evaluator.attributes
-    assert (attributes.precision, attributes.provider, attributes.has_optimism) == (
-        "int16",
-        "native",
-        True,
-    )
+    assert (attributes.precision, attributes.provider, attributes.has_optimism) == ("int16", "native", True)
     for size in SIZES:
         check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 0.3))
 
@@ -200,22 +196,6 @@ def test_which_matrices_in_bottlenecks_get_bytes() -> None:
         for size in SIZES:
             ours = opened(content, in_int8=Int8Parts(matrices, (), ())).evaluate(EvaluationRequest(*inputs(*size)))
             check(ours, forward(*inputs(*size), 1.0), coarseness=OF_BYTES)
-
-
-@needs_kernels
-def test_a_large_number_of_boards_in_bottlenecks() -> None:
-    """Whose streams have rows of other lengths than the trunk's."""
-    network = RandomNetwork(15, channels=20)
-    network.write([DEEPER])
-    evaluator = opened(network.compressed())
-    spatial, global_ = (np.concatenate([each] * 6) for each in inputs(9, 9))
-    whole = evaluator.evaluate(EvaluationRequest(spatial, global_))
-    for row in range(3):
-        one = evaluator.evaluate(EvaluationRequest(spatial[row : row + 1], global_[row : row + 1]))
-        for ours, expected in zip(whole, one, strict=True):
-            np.testing.assert_allclose(
-                ours[row::3], np.broadcast_to(expected, ours[row::3].shape), rtol=1e-5, atol=1e-6
-            )
 
 
 @needs_kernels

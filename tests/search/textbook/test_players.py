@@ -14,10 +14,9 @@ import pytest
 from go_rules.game import Game
 from go_rules.points import BLACK, PASS, WHITE, from_vertex
 from go_rules.rule_names import PRESETS, preset
-from nobi_machine import jit
 from search.nobi.player import PolicyPlayer
 from search.player import Player
-from search.request import OWNERSHIP_AT_THE_END, Limits, MoveFilter, ReportRequest, SearchRequest
+from search.request import Limits, MoveFilter, ReportRequest, SearchRequest
 from search.result import RESIGN, SearchResult, StopReason
 from search.textbook.players import TEXTBOOK
 from tests.go_rules.diagrams import game_from, play_all
@@ -242,17 +241,3 @@ def test_superko_is_respected(name: str) -> None:
     play_all(game, "W B2")
     result = search(player_of(name), game, 200)
     assert {move.point for move in result.moves} <= set(game.legal_moves(BLACK))
-
-
-@pytest.mark.parametrize("name", TEXTBOOK)
-def test_nothing_compiles_after_warm_up(name: str) -> None:
-    player = player_of(name, workers=2)
-    player.warm_up(5, 5)
-    before = jit.compilations
-    for rules in ("japanese", "tromp-taylor", "aga-button"):
-        game = Game(6, 5, preset(rules)[0])
-        for i in range(4):
-            result = search(player, game, 60, report=OWNERSHIP_AT_THE_END, analysis=i % 2 == 0)
-            game.play(game.to_play, max(PASS, player.choose(game, result)))
-        player.search(SearchRequest(game, 3 - game.to_play, Limits(visits=10, seconds=1.0)))
-    assert jit.compilations == before

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 
 import numpy as np
@@ -12,9 +11,9 @@ import pytest
 from go_rules.points import MAX_MOVES
 from search.textbook.network import dirichlet
 from search.textbook.parameters import PURE_UCT, AlphaZeroParameters, TextbookParameters
-from search.textbook.rules import IMPROVED, PUCT, UCB1, choose, improved_logits, number_considered, ucb1_value
-from search.textbook.schedules import EachMoveOnce, SequentialHalving, phases
-from search.textbook.tree import NODE, ROOT, children_of, copy_subtree, new_nodes, pack_children, sort_by_prior
+from search.textbook.rules import IMPROVED, PUCT, UCB1, choose, improved_logits, ucb1_value
+from search.textbook.schedules import phases
+from search.textbook.tree import ROOT, children_of, new_nodes, pack_children
 from search.textbook.walk import NETWORK, PLAYOUT, new_context
 
 
@@ -56,19 +55,6 @@ def chosen(nodes: np.ndarray, settings: np.ndarray) -> int:
 # --- UCT --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("constant", [0.0, 0.3, 1.4])
-def test_ucb1(constant: float) -> None:
-    """The formula of the paper, computed a second time."""
-    settings = settings_of(UCB1, exploration=constant)[0]
-    node = new_nodes(1)[0]
-    rng = np.random.default_rng(1)
-    for _ in range(100):
-        visits, parent = int(rng.integers(1, 1000)), int(rng.integers(1000, 10**6))
-        node["visits"], node["wins"] = visits, visits * rng.random()
-        expected = node["wins"] / visits + constant * math.sqrt(math.log(parent) / visits)
-        assert ucb1_value(node, math.log(parent), settings) == pytest.approx(expected)
-
-
 @pytest.mark.parametrize("losses", [0.0, 1.0, 5.0])
 def test_a_visit_under_way_counts_as_losses(losses: float) -> None:
     settings = settings_of(UCB1, virtual_loss=losses)[0]
@@ -80,15 +66,6 @@ def test_a_visit_under_way_counts_as_losses(losses: float) -> None:
     lost = new_nodes(1)[0]
     lost["wins"], lost["visits"] = 3.0, 4 + 3 * losses
     assert ucb1_value(node, 2.0, settings) == pytest.approx(ucb1_value(lost, 2.0, settings))
-
-
-@pytest.mark.parametrize("factor", [0.1, 1.0, 4.0])
-def test_the_number_of_moves_considered(factor: float) -> None:
-    settings = settings_of(UCB1, widening=factor)[0]
-    for visits in (1, 2, 3, 10, 100, 5000, 10**6):
-        expected = min(82, max(1, math.ceil(factor * visits**0.5)))
-        assert number_considered(float(visits), 82, settings) == expected
-    assert number_considered(7.0, 82, settings_of(PUCT)[0]) == 82
 
 
 # --- AlphaZero --------------------------------------------------------------------------------------------------------
@@ -147,53 +124,6 @@ def test_a_move_that_is_only_in_flight_has_no_value_where_flights_lose_nothing()
 # --- The tree ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("imagined", [0.0, 9.0])
-def test_the_likeliest_moves_come_first_with_their_statistics(imagined: float) -> None:
-    rng = np.random.default_rng(2)
-    nodes = new_nodes(40)
-    nodes["move"] = np.arange(40)
-    nodes["visits"] = rng.integers(0, 9, 40)
-    nodes["prior_visits"] = imagined * rng.random(40)
-    nodes["prior"] = np.maximum(nodes["prior_visits"], 1.0) * rng.random(40)
-    before = nodes.copy()
-    sort_by_prior(nodes, 5, 38)
-    likely = 2 * nodes["prior"] - nodes["prior_visits"]
-    assert (np.diff(likely[5:38]) <= 0).all()
-    assert (nodes[np.argsort(nodes["move"])] == before).all()
-    assert (nodes[:5] == before[:5]).all()
-
-
-def test_copying_a_subtree() -> None:
-    """The copy has the same shape and contents as the original, as nested tuples."""
-    rng = np.random.default_rng(1)
-    nodes = new_nodes(2000)
-    used = 1
-    for index in itertools.count():
-        if used > 1900 or index >= used:
-            break
-        number = int(rng.integers(0, 4)) if index else 5
-        if number:
-            nodes[index]["children"] = pack_children(used, number)
-            for child in range(used, used + number):
-                nodes[child]["move"] = rng.integers(1, 700)
-                for name in NODE.names or ():
-                    if name not in ("children", "move"):
-                        nodes[child][name] = rng.integers(1, 1000)
-            used += number
-
-    def nested(tree: np.ndarray, index: int) -> tuple[object, ...]:
-        first = int(tree[index]["children"]) >> 16
-        number = len(children_of(tree, index))
-        rest = tuple(tree[index][name].item() for name in NODE.names or () if name != "children")
-        return (*rest, *(nested(tree, first + i) for i in range(number)))
-
-    for top in (ROOT, 1, 3):
-        target = new_nodes(2000)
-        size = copy_subtree(target, nodes, top)
-        assert nested(target, ROOT) == nested(nodes, top)
-        assert size <= used
-
-
 # --- Sequential halving --------------------------------------------------------------------------------------------
 
 
@@ -213,47 +143,6 @@ def test_copying_a_subtree() -> None:
 )
 def test_phases(simulations: int, considered: int, plan: list[tuple[int, int]]) -> None:
     assert phases(simulations, considered) == plan
-
-
-def play_out(nodes: np.ndarray, visits: int, considered: int, noise: np.ndarray, values: np.ndarray) -> list[int]:
-    """Run a halving in which child i is always worth values[i]. Returns the visits; asserts that the best has most."""
-    schedule = SequentialHalving(nodes, visits, considered, settings_of(IMPROVED, c_scale=1.0), noise)
-    children = children_of(nodes)
-    while (child := schedule.next_child(nodes, 0)) >= 0:
-        schedule.begun(child)
-        children["visits"][child] += 1
-        children["wins"][child] += values[child]
-    best = int(np.argmax(schedule.ranking(nodes)))
-    assert children["visits"][best] == children["visits"].max()
-    assert schedule.choice(nodes)[best] == 1.0
-    return list(children["visits"].tolist())
-
-
-def test_halving_keeps_the_better_half() -> None:
-    values = np.linspace(0.25, 0.75, 8)
-    # 24 simulations, 8 moves: 3 phases of 8: each one once, the best four twice, the best two four times.
-    assert play_out(root_with(8), 24, 8, np.zeros(8), values) == [1, 1, 1, 1, 3, 3, 7, 7]
-
-
-def test_noise_decides_which_moves_are_considered() -> None:
-    noise = np.zeros(8)
-    noise[[2, 5]] = 3.0
-    visits = play_out(root_with(8), 10, 2, noise, np.full(8, 0.5))
-    assert [i for i, n in enumerate(visits) if n > 0] == [2, 5]
-    assert visits[2] == visits[5] == 5
-
-
-def test_each_move_once() -> None:
-    nodes = root_with(5)
-    schedule = EachMoveOnce(nodes)
-    children = children_of(nodes)
-    order = []
-    while (child := schedule.next_child(nodes, 0)) >= 0:
-        schedule.begun(child)
-        order.append(child)
-        children["visits"][child], children["wins"][child] = 1, [0.6, 0.8, 0.1, 0.7, 0.5][child]
-    assert order == [0, 1, 2, 3, 4]
-    assert np.argsort(-schedule.ranking(nodes)).tolist() == [1, 3, 0, 4, 2]
 
 
 @pytest.mark.parametrize("count", [1, 2, 82, 362])

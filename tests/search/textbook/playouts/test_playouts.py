@@ -22,7 +22,6 @@ from search.textbook.playouts.board import (
     in_atari,
     is_capture_or_joins,
     is_self_atari,
-    last_liberty,
     load_position,
     new_playout_boards,
     place,
@@ -106,21 +105,6 @@ def test_the_playout_board_agrees_with_the_exact_one(width: int, height: int) ->
     assert checked or width * height == 1
 
 
-def test_the_last_liberty_of_a_chain_in_atari() -> None:
-    game = game_from(
-        """
-        . O O .
-        O X X O
-        . X O .
-        . O . .
-        """
-    )
-    b = board_of(game)
-    head = int(b["chain"][from_vertex("B3", 4, 4)])
-    assert in_atari(b, head)
-    assert last_liberty(b, head) == from_vertex("A2", 4, 4)
-
-
 @pytest.mark.parametrize("policy", [UNIFORM, GUIDED])
 @pytest.mark.parametrize(("width", "height"), SIZES)
 def test_a_finished_playout_is_scored_as_by_area(width: int, height: int, policy: tuple[float, ...]) -> None:
@@ -167,31 +151,6 @@ def test_who_moves_first_gains_a_little() -> None:
     assert -4.0 < np.mean(scores) < -0.8
     assert 100 < np.mean(lengths) < 120
     assert np.mean(np.array(lengths) == 3 * 81) < 0.005
-
-
-def test_random_moves_are_uniform() -> None:
-    game = game_from(
-        """
-        . X . X .
-        X X X X O
-        . O O O .
-        O . . O O
-        """
-    )
-    b = board_of(game)
-    table = playout_table()
-    playable = [
-        int(p) for p in b["empties"][: int(b["n_empties"])] if is_playable(b, int(p), BLACK, table[b["around"][p]])
-    ]
-    tools = new_tools(3, new_policy(*UNIFORM))
-    n = 6000
-    counts = dict.fromkeys(playable, 0)
-    for _ in range(n):
-        counts[int(random_move(b, BLACK, table, 1.0, tools.random))] += 1
-    expected = n / len(playable)
-    assert len(playable) > 2
-    chi_square = sum((count - expected) ** 2 / expected for count in counts.values())
-    assert chi_square < 25
 
 
 def test_own_eyes_are_not_filled() -> None:
