@@ -18,6 +18,7 @@ import tomlkit
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 from gtp_engine import command_line
 from gtp_engine.configuration.edit import document
@@ -122,6 +123,13 @@ def test_constraints_have_every_requirement_within_its_bounds(python: str, syste
     asked = [each for each in wanted if each.marker is None or each.marker.evaluate(place)]
     outside = [str(each) for each in asked if pins.get(canonicalize_name(each.name), "0") not in each.specifier]
     assert outside == [], "run `make pins`"
+
+
+def test_a_new_minor_version_of_numba_is_taken_when_it_was_tested() -> None:
+    """Numba changes in minor versions what it compiles and how its cache is asked, and llvmlite moves with it."""
+    (numba,) = [each for each in requirements() if each.name == "numba"]
+    newest = max(Version(constraints(python, "linux")["numba"]) for python in pythons())
+    assert f"<{newest.major}.{newest.minor + 1}" in str(numba.specifier).split(",")
 
 
 def test_every_requirement_has_a_bound_on_both_sides() -> None:

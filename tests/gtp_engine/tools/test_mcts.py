@@ -41,6 +41,14 @@ def test_answers_that_are_no_moves() -> None:
     assert ". . ." in shown.splitlines()[-3]
 
 
+def test_commands_in_any_letter_case() -> None:
+    shown = play("-n", "20", text="HINT\nUndo\nQuit\nB2\n")
+    assert "visits" in shown
+    assert "nothing to undo" in shown
+    assert "is no move here" not in shown
+    assert "O plays" not in shown
+
+
 @pytest.mark.parametrize("text", [b"\xff\xfe\x00\n", b"\x1b[2J\n", b"A" * 4000 + b"\n", "②\n".encode()])
 def test_whatever_is_typed_gets_a_line(text: bytes) -> None:
     shown = play("-n", "10", text=text)
@@ -103,3 +111,9 @@ def test_rules_play_against_each_other() -> None:
     assert (words[:2], words[3:5]) == (["ucb1", "won"], ["flat", "won"])
     assert int(words[2].strip(",")) + int(words[5].strip(",")) + int(words[6]) == 4
     assert play(*arguments) == shown
+
+
+def test_the_winner_of_a_match_is_the_better_rule() -> None:
+    """From here whoever moves wins at once, if it looks: each rule wins the games that it begins."""
+    shown = play("--rule", "ucb1", "--against", "puct", "-n", "60", "--games", "4", "--moves", "A1 B1 A2 B2")
+    assert shown == "ucb1 won 2, puct won 2, 0 were drawn\n"

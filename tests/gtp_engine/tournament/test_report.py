@@ -136,6 +136,21 @@ def test_what_sequential_tests_decided(
     assert line in (tmp_path / "results.html").read_text(encoding="utf-8")
 
 
+def test_games_that_count_for_nobody_are_told(
+    tmp_path: Path, contests: list[Contest], capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = "Weak against Middle: 1 game counts for nobody: the engines did not agree on a winner."
+    found = write_results(tmp_path, NAMES, COMMANDS, contests)
+    print_results(found)
+    text = " ".join(capsys.readouterr().out.split())
+    assert line in text
+    assert line in (tmp_path / "results.html").read_text(encoding="utf-8")
+    assert text.count("for nobody") == 1
+    contests[1].record.add(game(1, "?"), b"(;)")
+    print_results(results(NAMES, contests))
+    assert "Weak against Middle: 2 games count for nobody:" in " ".join(capsys.readouterr().out.split())
+
+
 def test_the_table_on_a_terminal(contests: list[Contest], capsys: pytest.CaptureFixture[str]) -> None:
     found = results(NAMES, contests)
     print_results(found)
