@@ -19,7 +19,8 @@ from gtp_engine.errors import UserError, is_of_user
 from gtp_engine.networks import ANY_PROFILE, check_network, open_evaluator, suited_to
 from nets.devices import AUTO
 from nets.embedded import EMBEDDED, NO_NETWORK, network_file
-from nobi_machine.memory import LEAST_ADDRESSES, lacking_addresses
+from nobi_machine.launch import python_command
+from nobi_machine.memory import LEAST_ADDRESSES, lacking_addresses, usable_cores
 from nobi_machine.parameters import ParameterError, ParameterTable, declared, declared_by
 from nobi_machine.streams import note
 from nobi_machine.text import printable
@@ -27,6 +28,8 @@ from search.nobi.parameters import HumanParameters, SearchParameters
 from search.textbook.parameters import AlphaZeroParameters, PlayoutParameters, UctParameters
 
 if TYPE_CHECKING:
+    import subprocess
+
     from gtp_engine.configuration.configuration import Configuration
     from search.player import Player
 
@@ -310,12 +313,29 @@ def _refuse_what_it_lacks(name: str, configuration: Configuration) -> None:
             raise ParameterError(f"{lacking} means nothing without a human network: --human-net FILE")
 
 
-def compile_beside(configuration: Configuration) -> None:
-    """Start a second process that compiles kernels too, if the configured player has a network."""
-    if PLAYERS[chosen_player(configuration)].needs_network:
-        from search.nobi.compile_ahead import start_compiler_process
+_compiler: subprocess.Popen[bytes] | None = None
+"""The process ends when our end of its pipe is closed. The reference keeps the pipe open as long as we live."""
 
-        start_compiler_process()
+
+def compile_beside(configuration: Configuration) -> None:
+    """Start a second process that compiles the search, once, if the configured player has a network and this process
+    had to compile anything: then all the rest must be compiled too. The search is not imported yet."""
+    global _compiler
+    import subprocess
+
+    import nobi_machine.jit
+
+    is_idle = nobi_machine.jit.compilations == 0 or usable_cores() < 2
+    if is_idle or _compiler is not None or not PLAYERS[chosen_player(configuration)].needs_network:
+        return
+    with contextlib.suppress(OSError):
+        _compiler = subprocess.Popen(
+            python_command("search.nobi.compile_ahead"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
 
 
 def _compile_ends() -> None:

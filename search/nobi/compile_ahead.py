@@ -1,27 +1,22 @@
-"""A second process, which compiles the search's kernels on a machine that has not played yet, and its start.
+"""The program of the second process, which compiles the search's kernels on a machine that has not played yet.
 
 Only one thread of a process can compile: while the parent compiles the rules, opens its network and calibrates it, this
 process compiles the search, and each finds the other's kernels in the cache on disk. When its network is ready, the
-parent compiles too, from the other end, until the two meet. The process is started before the parent imports the
-search.
+parent compiles too, from the other end, until the two meet. `compile_beside` in gtp_engine/players.py starts it.
 """
 
 from __future__ import annotations
 
 import os
-import subprocess
 import threading
 from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
-import nobi_machine.jit
 from go_rules.game import Game
 from go_rules.points import BLACK
 from nets.evaluator import ConstantEvaluator
-from nobi_machine.launch import python_command
-from nobi_machine.memory import usable_cores
 from nobi_machine.streams import guard_stdin
 from search.nobi.iteration import NO_CHECK, SELECT_NOTHING, advance, evaluate_leaves
 from search.nobi.leaves.outcome import score_terminal
@@ -124,21 +119,3 @@ def _await_end(stdin: int) -> None:
 if __name__ == "__main__":
     _end_with_parent()
     compile_all()
-
-
-_child: subprocess.Popen[bytes] | None = None
-"""The process ends when our end of its pipe is closed. The reference keeps the pipe open as long as we live."""
-
-
-def start_compiler_process() -> None:
-    """Start the second process, once, if this one had to compile anything: then all the rest must be compiled too."""
-    global _child
-    if _child is not None or nobi_machine.jit.compilations == 0 or usable_cores() < 2:
-        return
-    command = python_command("search.nobi.compile_ahead")
-    try:
-        _child = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-        )
-    except OSError:
-        return
