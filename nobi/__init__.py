@@ -31,6 +31,8 @@ from go_rules.rules import RulesError
 from go_rules.sgf.grammar import SgfError
 from go_rules.sgf.reader import parse_sgf, read_sgf
 from go_rules.sgf.writer import to_sgf, write_sgf
+from gtp_engine.configuration.parameters import find_parameter
+from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import explain, is_of_user
 from gtp_engine.session.session import Session
@@ -47,14 +49,16 @@ class Game:
     """A game of Go: a board, the moves that led to it, and the rules by which it goes on."""
 
     def __init__(self, size: int | tuple[int, int] = 19, rules: str = "chinese", komi: float | None = None) -> None:
-        """Begin a game. `size`: N, or (width, height), 25 at most. `rules`: a name such as "japanese", or KataGo's
+        """Begin a game. `size`: N, or (width, height), 2 to 25. `rules`: a name such as "japanese", or KataGo's
         notation. `komi`: white's points; None is customary with the rules."""
-        width, height = (size, size) if isinstance(size, int) else size
+        given = "x".join(map(str, size)) if isinstance(size, tuple) else str(size)
+        width, height = EngineSettings(size=given).board
         try:
             parsed, customary = rules_and_komi(rules)
         except RulesError as error:
             raise ValueError(str(error)) from None
-        self._game = go_rules.game.Game(width, height, parsed, customary if komi is None else komi)
+        points = customary if komi is None else find_parameter("komi").convert(komi)
+        self._game = go_rules.game.Game(width, height, parsed, points)
 
     @classmethod
     def from_sgf(cls, source: str | os.PathLike[str] | bytes) -> Game:
@@ -100,7 +104,7 @@ class Game:
         """Play a move for a colour, or for the side to move."""
         try:
             side = self._game.to_play if colour is None else COLOURS[colour.lower()]
-            self._game.play(side, from_vertex(move, *self.size))
+            self._game.play(side, from_vertex(str(move), *self.size))
         except go_rules.game.RuleViolation as violation:
             raise ValueError(f"illegal move: {move} ({violation.reason})") from None
         except KeyError:
@@ -116,7 +120,7 @@ class Game:
     def score(self, dead: Sequence[str] = ()) -> float:
         """Count white's points minus black's, komi included, as if play ended here. `dead`: a stone of each chain that
         is taken off first."""
-        return self._game.score([from_vertex(each, *self.size) for each in dead])
+        return self._game.score([from_vertex(str(each), *self.size) for each in dead])
 
     def copy(self) -> Game:
         """Return another game that is the same so far."""
@@ -201,11 +205,10 @@ class Engine:
         `parameters` are any that `nobi config` lists, such as visits=200, time=2.5 (seconds a move) or workers=1, with
         `_` for a dot. The user's configuration file counts, too.
         """
-        named = {**parameters, "net": net and os.fspath(net)}
-        settings = [f"{name}={_text(value)}" for name, value in named.items() if value is not None]
+        self._is_closed = False
         try:
-            self._configuration = load(None, settings, {})
-            self._session = self._begun(19, 19)
+            self._session = Session.of(load(None, (), {**parameters, "net": net and os.fspath(net)}), 19, 19)
+            self._session.load()
         except Exception as error:
             if is_of_user(error):
                 raise ValueError(explain(error)) from None
@@ -221,9 +224,11 @@ class Engine:
     ) -> Analysis:
         """Search the present position of a game until a limit: the first that is reached of `visits` and `seconds`, or
         without both the engine's own. `on_report` is called with what is known so far, `every` so many seconds."""
-        limits = Limits(visits, seconds, may_stop_early=False)
-        if visits is None and seconds is None:
-            limits = Limits(*self._session.settings.search_limits(), may_stop_early=False)
+        most = None if visits is None else find_parameter("visits").convert(visits)
+        longest = None if seconds is None else find_parameter("time").convert(seconds, given="seconds")
+        if most is None and longest is None:
+            most, longest = self._session.settings.search_limits()
+        limits = Limits(most, longest, may_stop_early=False)
 
         def report(result: SearchResult) -> None:
             if on_report is not None:
@@ -243,15 +248,13 @@ class Engine:
 
     def close(self) -> None:
         """Free threads and memory. The engine cannot be used afterwards."""
+        self._is_closed = True
         self._session.close()
-
-    def _begun(self, width: int, height: int) -> Session:
-        session = Session.of(self._configuration, width, height)
-        session.load()
-        return session
 
     def _on(self, game: Game) -> Session:
         """The session, with a game as it stands. The tree is kept where the game goes on from what was searched."""
+        if self._is_closed:
+            raise ValueError("the engine is closed")
         self._session.replace_game(game._game.copy(), game.komi)
         return self._session
 
@@ -277,10 +280,6 @@ def play(game: Game) -> str:
 @lru_cache(maxsize=1)
 def _usual() -> Engine:
     return Engine()
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _analysis(game: Game, result: SearchResult) -> Analysis:

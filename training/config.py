@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import sys
@@ -274,11 +275,14 @@ def describe(config: TrainingConfig | None = None) -> str:
 
 
 def _value(text: str) -> object:
-    """Return what TOML would read, or the text itself."""
-    try:
+    """Return what TOML or JSON would read, or the text itself."""
+    import msgspec
+
+    with contextlib.suppress(ValueError):
         return parse_json(text)
-    except ValueError:
-        return text
+    with contextlib.suppress(ValueError, RecursionError, msgspec.DecodeError):
+        return msgspec.toml.decode(f"value = {text}")["value"]
+    return text
 
 
 def _lines(table: ParameterTable) -> Iterator[str]:

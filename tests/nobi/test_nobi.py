@@ -70,7 +70,11 @@ def test_a_game_against_the_engine(engine: nobi.Engine) -> None:
 @pytest.mark.parametrize(
     ("mistake", "text"),
     [
-        (lambda: nobi.Game(99), "unacceptable size: 99x99 (1x1 to 25x25)"),
+        (lambda: nobi.Game(99), "size"),
+        (lambda: nobi.Game("x"), "size"),  # type: ignore[arg-type]
+        (lambda: nobi.Game((9, 1)), "size"),
+        (lambda: nobi.Game(9, komi="many"), "komi must be a number"),  # type: ignore[arg-type]
+        (lambda: nobi.Game(5).play(None), "not a vertex: 'None'"),  # type: ignore[arg-type]
         (lambda: nobi.Game(rules="mine"), "unknown rules: mine"),
         (lambda: nobi.Game(5).play("F9"), "vertex 'F9' is outside the 5x5 board"),
         (lambda: nobi.Game(5).play("A1", "red"), 'no colour: \'red\' ("black" or "white")'),
@@ -80,6 +84,7 @@ def test_a_game_against_the_engine(engine: nobi.Engine) -> None:
         (lambda: nobi.Engine(net="nowhere"), "nowhere: No such file or directory"),
         (lambda: nobi.Engine(boldness=3), "unknown parameter: boldness"),
         (lambda: nobi.Engine(visits=0), "visits must be 1 to"),
+        (lambda: nobi.Engine(exploration=1), "uct.exploration"),
         (lambda: nobi.Engine(uct_exploration=9), "uct.exploration must be 0 to 2"),
     ],
 )
@@ -88,6 +93,20 @@ def test_a_mistake_is_one_line(mistake: Callable[[], object], text: str) -> None
         mistake()
     assert text in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_limits_are_checked(engine: nobi.Engine) -> None:
+    for limits in ({"visits": 0}, {"seconds": -3.0}):
+        with pytest.raises(ValueError, match=r"^(visits|seconds) must be "):
+            engine.analyse(nobi.Game(5), **limits)  # type: ignore[arg-type]
+
+
+def test_a_closed_engine_says_so() -> None:
+    engine = nobi.Engine(player="random", visits=1)
+    engine.close()
+    for use in (engine.analyse, engine.play):
+        with pytest.raises(ValueError, match=r"^the engine is closed$"):
+            use(nobi.Game(5))
 
 
 def test_an_illegal_move_changes_nothing() -> None:

@@ -66,6 +66,7 @@ def test_shares_are_of_what_there_is() -> None:
 def test_settings_are_read_as_toml_would() -> None:
     config = override(TrainingConfig(), ("network.blocks=20", 'data.canvas_shares={"9": 1.0}', "data.teacher=/a/b.gz"))
     assert (config.network.blocks, config.data.canvas_shares, config.data.teacher) == (20, {"9": 1.0}, "/a/b.gz")
+    assert override(TrainingConfig(), ("data.canvas_shares={13 = 1.0}",)).data.canvas_shares == {"13": 1.0}
 
 
 @pytest.mark.parametrize(
