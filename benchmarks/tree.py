@@ -18,11 +18,11 @@ from go_rules.game import Game
 from go_rules.points import BLACK
 from nobi_machine.jit import kernel
 from nobi_machine.memory import MEGABYTE
+from search.nobi.game_tree import place_root
 from search.nobi.leaves.digest import mark_legal
 from search.nobi.leaves.path import mark_banned
 from search.nobi.memory.context import SCORE_ERROR, VALUES, WINLOSS_ERROR, Work, make_settings, new_context, new_work
 from search.nobi.parameters import SearchParameters
-from search.nobi.root.place import place_root
 from search.nobi.tree.backup import expand_and_back_up
 from search.nobi.tree.nodes import NODES, ROOT, Tree, clear_tree, encode_prior, new_node, new_tree
 from search.nobi.tree.select import UNCOUNTED, select_leaves

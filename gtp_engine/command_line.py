@@ -39,7 +39,7 @@ SUBCOMMANDS = {
     "picture": ("gtp_engine.tools.picture", "Analyse a position and draw it as an SVG file."),
     "mcts": ("gtp_engine.tools.mcts", "Play tic-tac-toe, connect four or small Go against the textbook's search."),
     "networks": ("gtp_engine.tools.networks", "List networks to play with, fetch one, and choose one for always."),
-    "convert": ("gtp_engine.tools.conversion", "Convert a KataGo network to ONNX."),
+    "convert": ("gtp_engine.tools.networks", "Convert a KataGo network to ONNX."),
     "train": ("training.commands", "Train a network, in legs of a given time."),
     "records": ("training.commands", "Gather games out of SGF files, to learn from."),
     "label": ("training.commands", "Write positions and a teacher's evaluation of them to files."),

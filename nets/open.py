@@ -284,14 +284,14 @@ class NetworkFile:
 
     def fp16(self) -> bytes:
         """Return the network in fp16. Raises EvaluatorError."""
-        from nets.graph.fp16 import to_half
+        from nets.graph.convert import to_half
 
         return self._derived(f"-{_fp16_key()}", lambda: to_half(self.onnx(), self.source))
 
     def reason_against_fp16(self, device: Device, options: OpeningOptions, candidate: OnnxEvaluator) -> str:
         """Return why `auto` does not use `candidate`, this network in fp16 on a device; empty if it may. Measured once.
         Raises EvaluatorError."""
-        from nets.graph.fp16 import reason_against_fp16
+        from nets.graph.convert import reason_against_fp16
 
         def derive() -> bytes:
             options.note(f"{self.path.name}: comparing fp16 with fp32 on {device.name}, once")
@@ -310,7 +310,7 @@ class NetworkFile:
 
 def _fp16_key() -> str:
     """Name what the fp16 version of an ONNX model depends on besides it."""
-    return f"{source_fingerprint('nets.graph.fp16')[:12]}-fp16"
+    return f"{source_fingerprint('nets.graph.convert')[:12]}-fp16"
 
 
 def checked_by_trial(evaluator: OnnxEvaluator, device: Device) -> OnnxEvaluator:

@@ -36,7 +36,7 @@ from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import explain, is_of_user
 from gtp_engine.session.session import Session
-from gtp_engine.tools.drawing import draw, draw_board
+from gtp_engine.tools.picture import draw, draw_board
 from search.request import Limits, ReportRequest
 from search.result import RESIGN, SearchResult
 

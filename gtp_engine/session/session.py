@@ -30,7 +30,9 @@ import os
 import random
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from go_rules.points import opponent, to_vertex
@@ -39,8 +41,10 @@ from gtp_engine.errors import Refused
 from gtp_engine.session.clock import Clock, System
 from gtp_engine.session.lateness import Lateness, Pulse, Turn
 from gtp_engine.session.loading import Loader
-from gtp_engine.session.log import DialogueLog
 from gtp_engine.session.time_management import SMALLEST, is_time_kept, most_seconds, seconds_for_move
+from nobi_machine.files import append_regular
+from nobi_machine.streams import note
+from nobi_machine.text import escaped, printable_path
 
 if TYPE_CHECKING:
     from go_rules.game import Game
@@ -52,6 +56,49 @@ if TYPE_CHECKING:
     from search.player import Player
     from search.request import Limits, MoveFilter, ReportRequest
     from search.result import SearchResult
+
+
+class DialogueLog:
+    """Appends to a log file. Without a path it does nothing.
+
+    Control characters are written out (`\\x1b`): a log is read in a terminal, and its lines come from strangers.
+
+    If the file cannot be written, the log ends with one line on stderr and the engine goes on.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._started = time.monotonic()
+
+    def received(self, line: str) -> None:
+        """Log a line that the controller sent."""
+        self._add("<<", line)
+
+    def sent(self, text: str) -> None:
+        """Log a reply, or a part of one."""
+        self._add(">>", text)
+
+    def remark(self, text: str) -> None:
+        """Log a line that the user was told."""
+        self._add("--", text)
+
+    def failure(self, error: BaseException) -> None:
+        """Log the traceback of an internal error."""
+        self._add("!!", "".join(traceback.format_exception(type(error), error, error.__traceback__)))
+
+    def _add(self, mark: str, text: str) -> None:
+        if self._path is None:
+            return
+        stamp = f"{time.monotonic() - self._started:10.3f} {mark} "
+        with self._lock:
+            try:
+                lines = "".join(stamp + escaped(line) + "\n" for line in text.splitlines() if line)
+                append_regular(self._path, lines.encode("utf-8", "replace"))
+            except OSError as error:
+                note(f"cannot write the log {printable_path(self._path)}: {error.strerror}")
+                self._path = None
+
 
 PONDERING_SHARE = 0.25
 """We do not ponder where its end takes more than this share of what the clock allows our next move."""

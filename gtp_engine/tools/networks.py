@@ -1,4 +1,5 @@
-"""`nobi networks`: the networks at hand, those that can be fetched, and which of them plays.
+"""`nobi networks`: the networks at hand, those that can be fetched, and which of them plays. `nobi convert`: one of
+KataGo's written as an ONNX file.
 
 `nobi networks get` is the only command of Nobi's that opens a connection.
 """
@@ -53,6 +54,7 @@ from nobi_machine.text import printable, printable_path, shown
 
 if TYPE_CHECKING:
     from gtp_engine.fetching import Connections
+
 
 MEASURE_SECONDS = 3.0
 """How long the search lasts that measures a network's speed."""
@@ -404,3 +406,23 @@ def strongest_of(rates: dict[str, float | None], seconds: float) -> str:
         )
     makes = f" ({known[best] * seconds:.0f} evaluations)" if best in known else ""
     return f"strongest with {seconds:g} s for a move, of those that were compared: {best or EMBEDDED}{makes}"
+
+
+@click.command()
+@click.argument("source", metavar="IN", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("target", metavar="OUT", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--force", is_flag=True, help="Overwrite OUT.")
+def convert(source: Path, target: Path, force: bool) -> None:
+    """Convert a KataGo network (.bin.gz, .txt.gz) to ONNX.
+
+    Not needed for playing: `nobi gtp --net` takes KataGo's files and keeps the conversion.
+    """
+    if target.suffix != ".onnx":
+        raise UserError(f"{target}: the converted network's name must end in .onnx")
+    if target.exists() and not force:
+        raise UserError(f"{target}: exists; --force overwrites it")
+    from nets.open import load_onnx
+
+    model = load_onnx(source)
+    write_whole(target, model, PUBLIC)
+    click.echo(f"{target}: {len(model) / 1e6:.1f} MB", err=True)

@@ -18,14 +18,13 @@ from go_rules.game import Game
 from go_rules.points import BLACK
 from nets.evaluator import ConstantEvaluator
 from nobi_machine.streams import guard_stdin
+from search.nobi.game_tree import place_root
 from search.nobi.iteration import NO_CHECK, SELECT_NOTHING, advance, evaluate_leaves
-from search.nobi.leaves.outcome import score_terminal
-from search.nobi.leaves.path import graph_key, mark_banned, replay
+from search.nobi.leaves.path import graph_key, mark_banned, replay, score_terminal
 from search.nobi.memory.workspace import Workspace
 from search.nobi.parameters import SearchParameters
 from search.nobi.report import MAX_VARIATION
-from search.nobi.root.evaluate import expand_root
-from search.nobi.root.place import place_root
+from search.nobi.root import expand_root
 from search.nobi.search import Search
 from search.nobi.tree import reuse
 from search.nobi.tree.nodes import ROOT, clear_tree, new_node

@@ -22,7 +22,7 @@ from go_rules.points import EMPTY, PASS, WHITE, board_points
 from go_rules.rules import SCORING_AREA
 from search.nobi.doublings import black_lead_at_start
 from search.nobi.parameters import HumanParameters, SearchParameters
-from search.nobi.root.moves import pass_alive, touches
+from search.nobi.root import pass_alive, touches
 from search.result import RESIGN, MoveInfo, SearchResult
 
 LITTLE = 2.0

@@ -23,7 +23,7 @@ from nets.features import encode_symmetry, scratch_for
 from nets.symmetry import symmetry_permutations
 from nobi_machine.jit import kernel
 from search.nobi.memory.context import uniform_share
-from search.nobi.root.moves import pass_alive, useless_moves
+from search.nobi.root import pass_alive, useless_moves
 from search.result import RawEvaluation
 from search.textbook.limits import Threads
 from search.textbook.parameters import AlphaZeroParameters

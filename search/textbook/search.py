@@ -1,7 +1,8 @@
 """The search: a tree that is kept from one position of a game to the next, and iterations until a limit is reached.
 
 Two kinds of leaves make two loops. Playouts run in threads that share the tree, each of them whole iterations in a
-kernel. A network evaluates several leaves at once, which one thread collects; virtual losses keep them apart.
+kernel. A network evaluates several leaves at once, which one thread collects; virtual losses keep them apart. The
+result is the root's children as moves, best first, each with its principal variation.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import contextlib
 import math
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +23,11 @@ from nets.evaluator import Evaluator
 from nets.features import AT_ROOT, IN_TREE
 from nobi_machine.memory import MEGABYTE, usable_cores
 from search.request import GameLine, SearchRequest
-from search.result import RawEvaluation, SearchResult, StopReason
+from search.result import MoveInfo, RawEvaluation, SearchResult, StopReason, winrate_radius
 from search.textbook.limits import SharedLimits, Threads
 from search.textbook.network import LeafBatch, add_noise, drop_useless, raw_evaluation
 from search.textbook.parameters import AlphaZeroParameters, PlayoutParameters, TreeParameters, UctParameters
 from search.textbook.playouts.playout import GUIDED, new_tools
-from search.textbook.result import summarise
 from search.textbook.schedules import DONE, WAIT, ByRule
 from search.textbook.tree import (
     NODE,
@@ -35,6 +36,7 @@ from search.textbook.tree import (
     children_of,
     copy_subtree,
     new_nodes,
+    pack_children,
     place_of_children,
 )
 from search.textbook.walk import (
@@ -50,6 +52,86 @@ from search.textbook.walk import (
     seek_leaf,
     simulate,
 )
+
+PV_LENGTH = 50
+
+
+def summarise(nodes: NDArray[np.void], colour: int, schedule: ByRule, score_stdev: float, **more: Any) -> SearchResult:
+    """Read the tree into a result for `colour`, to move at the root. `more`: the result's other fields.
+
+    `score_stdev`: of the position, in points. A move without visits has the winrate and the score of the position.
+    """
+    first = place_of_children(nodes).start
+    top = _copy_of_top(nodes)
+    children, worth, choice = children_of(top), schedule.worth(top), schedule.choice(top)
+    sign = 1.0 if colour == WHITE else -1.0
+    total = float(children["prior"].sum())
+    priors = children["prior"] / total if total > 0.0 else np.full(len(children), 1.0 / max(1, len(children)))
+    moves = []
+    for order, i in enumerate(np.lexsort((-priors, -schedule.ranking(top))).tolist()):
+        child = children[i]
+        n = int(child["visits"])
+        winrate = float(child["wins"]) / n if n else worth.value
+        score = sign * (float(child["score"]) / n if n else worth.score)
+        radius = winrate_radius(winrate, n)
+        pv, pv_visits = principal_variation(nodes, first + i)
+        moves.append(
+            MoveInfo(
+                point=int(child["move"]),
+                visits=n,
+                edge_visits=n,
+                winrate=winrate,
+                utility=2.0 * winrate - 1.0,
+                score_mean=score,
+                score_stdev=score_stdev,
+                lead=score,
+                prior=float(priors[i]),
+                lcb=winrate - radius,
+                utility_lcb=2.0 * (winrate - radius) - 1.0,
+                weight=float(n),
+                order=order,
+                pv=pv,
+                pv_visits=pv_visits,
+                pv_edge_visits=pv_visits,
+                choice=float(choice[i]),
+            )
+        )
+    visits = int(top[ROOT]["visits"])
+    return SearchResult(
+        colour=colour,
+        visits=visits,
+        winrate=worth.value,
+        utility=2.0 * worth.value - 1.0,
+        score_mean=sign * worth.score,
+        score_stdev=score_stdev,
+        lead=sign * worth.score,
+        weight=float(max(1, visits)),
+        moves=tuple(moves),
+        **more,
+    )
+
+
+def _copy_of_top(nodes: NDArray[np.void]) -> NDArray[np.void]:
+    """The root and its children as they are now, while threads may go on: a tree of its own."""
+    children = children_of(nodes)
+    top = new_nodes(1 + len(children))
+    top[ROOT], top[1:] = nodes[ROOT], children
+    top[ROOT]["children"] = pack_children(1, len(children))
+    return top
+
+
+def principal_variation(nodes: NDArray[np.void], index: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Follow the most visited moves from a node on. Returns its move and theirs, and the visits of each."""
+    moves, visits = [int(nodes[index]["move"])], [int(nodes[index]["visits"])]
+    while len(moves) < PV_LENGTH:
+        counts = children_of(nodes, index)["visits"]
+        if not counts.any():
+            break
+        index = place_of_children(nodes, index).start + int(counts.argmax())
+        moves.append(int(nodes[index]["move"]))
+        visits.append(int(nodes[index]["visits"]))
+    return tuple(moves), tuple(visits)
+
 
 SLICE = 128
 """Iterations by playouts that a thread takes at a time: a few milliseconds."""

@@ -26,9 +26,15 @@ from nobi_machine.records import record_fields, record_of
 from search.request import SearchRequest, excluded_until
 from search.textbook.parameters import FIRST_PLAY, AlphaZeroParameters, TextbookParameters, UctParameters
 from search.textbook.playouts.board import in_atari, is_capture_or_joins, load_position
-from search.textbook.playouts.evaluation import PlayoutBuffers, evaluate, final_score, new_playout_buffers, value_of
 from search.textbook.playouts.patterns import EMPTY_NEIGHBOURS
-from search.textbook.playouts.playout import PlayoutTools
+from search.textbook.playouts.playout import (
+    PlayoutBuffers,
+    PlayoutTools,
+    evaluate,
+    final_score,
+    new_playout_buffers,
+    value_of,
+)
 from search.textbook.priors import measure_distances, set_pass_prior, set_prior
 from search.textbook.rules import EVENLY, choose, weight_of
 from search.textbook.tree import NONE, ROOT, clear_node, first_child, number_of_children, pack_children, sort_by_prior

@@ -186,7 +186,7 @@ def test_fp32_where_fp16_loses_too_much(
     network: Path, offered: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offered(CUDA)
-    monkeypatch.setattr("nets.graph.fp16.reason_against_fp16", lambda reference, candidate: "its lead mean is 5")
+    monkeypatch.setattr("nets.graph.convert.reason_against_fp16", lambda reference, candidate: "its lead mean is 5")
     notes: list[str] = []
     evaluator = open_network(network, device="cuda", note=notes.append)
     assert (evaluator.attributes.provider, evaluator.attributes.precision) == (CUDA, "fp32")

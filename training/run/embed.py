@@ -40,7 +40,7 @@ from nobi_machine.launch import python_command
 from nobi_machine.shipped import FAMILIES
 from training.errors import TrainingError
 from training.files import CARD, STUDENT, write_whole
-from training.run.rounding import rounded_network
+from training.run.pack import rounded_network
 from training.yardstick import Yardstick, evaluate_function, load_yardstick
 
 BEGIN, END = "<!-- figures: written by `make weights` -->", "<!-- end of the figures -->"

@@ -15,8 +15,7 @@ from go_rules.phases import pass_ends_phase
 from go_rules.position import PHASE_OVER
 from go_rules.random import uniform
 from nobi_machine.jit import kernel, kernel_part
-from search.nobi.leaves.outcome import ends_game, keep_owners, score_terminal, set_no_result
-from search.nobi.leaves.path import graph_key, replay
+from search.nobi.leaves.path import ends_game, graph_key, keep_owners, replay, score_terminal, set_no_result
 from search.nobi.memory.context import MAX_DEPTH
 from search.nobi.tree.backup import averages, back_up, count_own_evaluation, counts, release_path, set_own_evaluation
 from search.nobi.tree.formulas import (

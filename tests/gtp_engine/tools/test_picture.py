@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from go_rules.game import Game
 from go_rules.points import BLACK, PASS, WHITE, from_vertex
 from gtp_engine import cli
-from gtp_engine.tools.drawing import draw
+from gtp_engine.tools.picture import draw
 from search.result import MoveInfo, SearchResult
 from tests.systems import native
 

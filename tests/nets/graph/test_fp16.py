@@ -14,8 +14,8 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from nets.evaluator import ConstantEvaluator, Evaluation, EvaluationRequest, EvaluatorError
 from nets.features import scratch_for
+from nets.graph.convert import reason_against_fp16, to_half
 from nets.graph.evaluator import OnnxEvaluator
-from nets.graph.fp16 import reason_against_fp16, to_half
 from nets.loss import LIMITS, compare, few_recorded
 from nets.open import NetworkFile
 from tests.nets.random_networks import RandomNetwork
@@ -75,7 +75,7 @@ def test_squares_stay_wide() -> None:
         ],
         "g", [], [], [numpy_helper.from_array(np.ones((2, 2), np.float32), "w")],
     )  # fmt: skip
-    from nets.graph.fp16 import Narrowing
+    from nets.graph.convert import Narrowing
 
     Narrowing(graph, "x").run()
     inputs = {node.output[0]: list(node.input) for node in graph.node}

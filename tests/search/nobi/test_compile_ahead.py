@@ -66,7 +66,7 @@ def test_the_parent_takes_over_the_ends() -> None:
     assert {
         "search.nobi.tree.rank.rank_root",
         "search.nobi.tree.reuse._adopt",
-        "search.nobi.root.evaluate.expand_root",
+        "search.nobi.root.expand_root",
     } <= names
     assert not {"search.nobi.iteration.advance_tree", "search.nobi.iteration.encode_leaves"} & names
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from go_rules.points import BLACK, WHITE
-from search.nobi.leaves.outcome import set_result
+from search.nobi.leaves.path import set_result
 from search.nobi.memory.context import make_settings
 from search.nobi.parameters import SearchParameters
-from search.nobi.root.evaluate import score_center
+from search.nobi.root import score_center
 from search.nobi.tree import formulas
 from search.nobi.tree.formulas import score_table, weight_table
 from search.nobi.tree.nodes import NODE

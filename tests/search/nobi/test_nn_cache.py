@@ -8,11 +8,11 @@ import pytest
 from go_rules.game import Game
 from go_rules.points import BLACK, WHITE, from_vertex
 from go_rules.rule_names import preset
+from search.nobi.game_tree import place_root
 from search.nobi.leaves.nn_cache import look_up, new_cache, remember
 from search.nobi.leaves.path import graph_key
 from search.nobi.memory.context import LEAF, Work, make_settings, new_context, new_work
 from search.nobi.parameters import SearchParameters
-from search.nobi.root.place import place_root
 from search.request import excluded_until
 
 SIZE = 5

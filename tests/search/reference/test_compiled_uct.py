@@ -17,8 +17,7 @@ from search.reference.go import Go
 from search.reference.mcts import FIRST, SECOND, Game, Node, Pieces, Played, Prior, State, expand, iterate
 from search.request import SearchRequest
 from search.textbook.parameters import PURE_UCT, UctParameters
-from search.textbook.playouts.evaluation import evaluate, value_of
-from search.textbook.playouts.playout import GUIDED, new_tools
+from search.textbook.playouts.playout import GUIDED, evaluate, new_tools, value_of
 from search.textbook.rules import UCB1
 from search.textbook.tree import NONE, ROOT, new_nodes, place_of_children
 from search.textbook.walk import PLAYOUT, back_up, new_buffers, new_context, place_root, select

@@ -10,8 +10,8 @@ from go_rules.game import Game
 from go_rules.points import BLACK, PASS, WHITE, board_points, from_vertex, to_vertex
 from go_rules.rule_names import PRESETS
 from search.result import RESIGN, MoveInfo, SearchResult
-from search.textbook.ending import choose_point
 from search.textbook.parameters import UctParameters
+from search.textbook.players import choose_point
 from tests.go_rules.diagrams import game_from
 
 CHINESE = PRESETS["chinese-ogs"][0]

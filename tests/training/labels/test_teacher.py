@@ -21,7 +21,7 @@ from nets.native.simd.processor import is_available
 from nets.open import open_network
 from tests.training.networks import new_student, padded
 from training.errors import TrainingError
-from training.labels.teacher import AT_ONCE, NativeTeacher, open_teacher
+from training.labels.labelling import AT_ONCE, NativeTeacher, open_teacher
 from training.network import Network, load_network
 
 CPU = torch.device("cpu")

@@ -121,7 +121,7 @@ def test_a_network_to_begin_with_travels_rounded(
 ) -> None:
     packed: list[dict[str, bytes]] = []
     monkeypatch.setattr(module, "pack", lambda _out, _config, start, *_: packed.append(start))
-    monkeypatch.setattr("training.run.rounding.MATRIX", 100)
+    monkeypatch.setattr("training.run.pack.MATRIX", 100)
     network = RandomNetwork(17, channels=16)
     network.write([{"kind": "transformer_attention_block"}, {"kind": "transformer_ffn_block"}] * 2, tip="rms")
     source, card = tmp_path / "network.bin.gz", tmp_path / "network.json"

@@ -9,8 +9,8 @@ import pytest
 
 from nets.katago.reader import decompress
 from training.files import read_network
-from training.run import rounding as module
-from training.run.rounding import rounded, rounded_network
+from training.run import pack as module
+from training.run.pack import rounded, rounded_network
 
 
 def test_rounding_numbers() -> None:
