@@ -96,14 +96,14 @@ class Series:
         self._contests, self._conditions = contests, conditions
         for contest in contests:
             contest.waiting = deque(contest.record.missing(games))
-        self._news: queue.SimpleQueue[Contest | BaseException | None] = queue.SimpleQueue()
+        self._news: queue.SimpleQueue[tuple[Contest, GameRecord] | BaseException | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._aborted = False
         self._engines: dict[int, list[Engine]] = {}
         """The engines of each table; those of one match at a time."""
 
-    def run(self, after_game: Callable[[Contest], None]) -> None:
-        """Play until the records have all games. Calls `after_game` in this thread, after each game.
+    def run(self, after_game: Callable[[Contest, GameRecord], None]) -> None:
+        """Play until the records have all games. Calls `after_game` in this thread with each game.
 
         Raises UserError, OSError, or KeyboardInterrupt; in each case the engines are killed and the records are
         complete.
@@ -114,8 +114,8 @@ class Series:
         for thread in threads:
             thread.start()
         try:
-            for contest in hear(self._news, len(threads)):
-                after_game(contest)
+            for contest, played in hear(self._news, len(threads)):
+                after_game(contest, played)
         except BaseException:
             self.stop()
             raise
@@ -194,7 +194,7 @@ class Series:
             return
         with self._lock:
             contest.add(played, _game_sgf(referee.game, played, contest.record.terms.names))
-        self._news.put(contest)
+        self._news.put((contest, played))
 
 
 def _game_sgf(game: Game, played: GameRecord, names: Sequence[str]) -> bytes:

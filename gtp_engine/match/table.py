@@ -23,16 +23,16 @@ COLUMNS = ("engine", "points", "wins", "as black", "as white", "s/move", "longes
 
 
 @contextlib.contextmanager
-def status(names: Sequence[str], total: int) -> Iterator[Callable[[Contest], None]]:
+def status(names: Sequence[str], total: int) -> Iterator[Callable[[Contest, GameRecord], None]]:
     """Show how far a match of `total` games is, on stderr: on a terminal in one line, else in a line for each game.
 
     The body calls what it gets after each game.
     """
     line, started, played_here = StatusLine(0.0), time.monotonic(), itertools.count(1)
 
-    def tell(contest: Contest) -> None:
+    def tell(contest: Contest, last: GameRecord) -> None:
         games = contest.record.games
-        last, score = games[-1], tally(games)
+        score = tally(games)
         left = (time.monotonic() - started) / next(played_here) * (total - len(games))
         line.show(
             f"{len(games)} of {total} played; game {last.game + 1}: {last.result}"
