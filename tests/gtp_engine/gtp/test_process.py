@@ -137,7 +137,9 @@ def test_end(state: str, end: str) -> None:
             assert process.rest().endswith("\n\n= \n\n" if state in ("genmove", "analysis") else "= \n\n")
         if end in ("eof", "SIGTERM", "SIGINT", "SIGHUP") and state == "genmove":
             assert process.rest() == "= A9\n\n", "the reply was not completed"
-        assert "Traceback" not in process.errors()
+        errors = process.errors()
+        # A signal may come before any code of ours runs: then Python says so in its own way.
+        assert "Traceback" not in errors or (state == "start" and errors.startswith("Could not import runpy module"))
         expected = {"SIGTERM": {143}, "SIGINT": {130}, "SIGHUP": {129}, "broken pipe": {0, 1}}.get(end, {0})
         if state != "start":
             assert code in expected

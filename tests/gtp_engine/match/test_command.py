@@ -49,8 +49,8 @@ def test_an_interrupted_match_says_how_it_goes_on(
     play = Series.run
 
     def interrupted(series: Series, after_game: Callable[..., None]) -> None:
-        def after(contest: object) -> None:
-            after_game(contest)
+        def after(*ended: object) -> None:
+            after_game(*ended)
             raise KeyboardInterrupt
 
         play(series, after)
