@@ -29,6 +29,8 @@ NORTH, WEST, EAST, SOUTH = -STRIDE, -1, 1, STRIDE
 
 COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
 COLOUR_NAMES = {BLACK: "black", WHITE: "white"}
+COLOURS = {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}
+"""What GTP, JSON and callers of the library call them, in small letters."""
 COLOUR_LETTERS = {BLACK: "B", WHITE: "W"}
 
 

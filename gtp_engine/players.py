@@ -325,8 +325,8 @@ def compile_beside(configuration: Configuration) -> None:
 
     import nobi_machine.jit
 
-    is_idle = nobi_machine.jit.compilations == 0 or usable_cores() < 2
-    if is_idle or _compiler is not None or not PLAYERS[chosen_player(configuration)].needs_network:
+    is_useless = nobi_machine.jit.compilations == 0 or usable_cores() < 2
+    if is_useless or _compiler is not None or not PLAYERS[chosen_player(configuration)].needs_network:
         return
     with contextlib.suppress(OSError):
         _compiler = subprocess.Popen(

@@ -25,7 +25,7 @@ from types import TracebackType
 from typing import Any
 
 import go_rules.game
-from go_rules.points import BLACK, COLOUR_NAMES, WHITE, board_points, from_vertex, to_vertex
+from go_rules.points import COLOUR_NAMES, COLOURS, board_points, from_vertex, to_vertex
 from go_rules.rule_names import rules_and_komi
 from go_rules.rules import RulesError
 from go_rules.sgf.grammar import SgfError
@@ -41,8 +41,6 @@ from search.request import Limits, ReportRequest
 from search.result import RESIGN, SearchResult
 
 __all__ = ("Analysis", "Engine", "Game", "MoveAnalysis", "analyse", "play")
-
-COLOURS = {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}
 
 
 class Game:

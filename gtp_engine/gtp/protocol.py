@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from go_rules.points import BLACK, WHITE, VertexError, from_vertex
+from go_rules.points import COLOURS, VertexError, from_vertex
 from nobi_machine.text import parse_integer, parse_json, parse_number
 
 MAX_ID = 2**31 - 1
@@ -159,15 +159,14 @@ def interpret_object(text: str) -> dict[str, Any]:
 
 def interpret_colour(text: str) -> int:
     """Read BLACK or WHITE from a colour's name or its first letter. Raises GtpError for any other text."""
-    colours = {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}
-    if text.lower() not in colours:
+    if not is_colour(text):
         raise GtpError(SYNTAX_ERROR)
-    return colours[text.lower()]
+    return COLOURS[text.lower()]
 
 
 def is_colour(text: str) -> bool:
     """Return whether `interpret_colour` accepts this text."""
-    return text.lower() in ("b", "black", "w", "white")
+    return text.lower() in COLOURS
 
 
 def interpret_vertex(text: str, width: int, height: int) -> int:

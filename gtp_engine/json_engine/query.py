@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from go_rules.points import BLACK, MAX_SIZE, PASS, WHITE, VertexError, from_vertex, point_at, to_vertex
+from go_rules.points import BLACK, COLOURS, MAX_SIZE, PASS, WHITE, VertexError, from_vertex, point_at, to_vertex
 from go_rules.rule_names import notation_komi, read_rules, rules_to_sgf, usual_komi
 from go_rules.rules import ButtonError, Rules, RulesError
 from gtp_engine.configuration.settings import MOST_VISITS
@@ -304,7 +304,6 @@ def _filter(query: Object, width: int, height: int) -> MoveFilter | None:
 Object = Mapping[str, Any]
 """An object as JSON has it."""
 
-_COLOURS = {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}
 _COORDINATES = re.compile(r"\(([0-9]{1,2}),([0-9]{1,2})\)")
 
 MOVES_FORM = 'Must be an array of pairs of the form: ["b" or "w", GTP board vertex]'
@@ -408,7 +407,7 @@ def read_points(query: Object, name: str, width: int, height: int) -> frozenset[
 
 def colour_of(text: object) -> int | None:
     """Return the colour that a text names, in any letter case; None if it names none."""
-    return _COLOURS.get(text.strip().lower()) if isinstance(text, str) else None
+    return COLOURS.get(text.strip().lower()) if isinstance(text, str) else None
 
 
 def point_of(text: str, width: int, height: int) -> int | None:
