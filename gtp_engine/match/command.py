@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,8 @@ import click
 from gtp_engine.configuration.parameters import Count
 from gtp_engine.match.conditions import Conditions, condition_options, read_conditions, termination_interrupts
 from gtp_engine.match.engines import engine_command
-from gtp_engine.match.play import Contest, Series
-from gtp_engine.match.record import SIDES, GameRecord, has_faults
+from gtp_engine.match.play import AfterGame, Contest, Series
+from gtp_engine.match.record import SIDES, has_faults
 from gtp_engine.match.table import print_result, status, summary
 from nobi_machine.locks import folder_for_one
 from nobi_machine.streams import print_json
@@ -90,7 +90,7 @@ def play_all(
     conditions: Conditions,
     games: int,
     folder: Path,
-    progress: AbstractContextManager[Callable[[Contest, GameRecord], None]],
+    progress: AbstractContextManager[AfterGame],
 ) -> None:
     """Play the games that the records of matches do not have yet, and tell how it goes on stderr.
 

@@ -87,6 +87,11 @@ def open_contest(
     return Contest(folder / "-".join(f"{side + 1:02d}" for side in sides), sides, commands, names, conditions)
 
 
+AllGames = tuple[GameRecord, ...]
+"""The games of a match when one of them ended, which is the last. Its record may have more by the time it is shown."""
+AfterGame = Callable[[Contest, AllGames], None]
+
+
 class Series:
     """Plays the games that the records of one or more matches do not have yet."""
 
@@ -96,14 +101,14 @@ class Series:
         self._contests, self._conditions = contests, conditions
         for contest in contests:
             contest.waiting = deque(contest.record.missing(games))
-        self._news: queue.SimpleQueue[tuple[Contest, GameRecord] | BaseException | None] = queue.SimpleQueue()
+        self._news: queue.SimpleQueue[tuple[Contest, AllGames] | BaseException | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._aborted = False
         self._engines: dict[int, list[Engine]] = {}
         """The engines of each table; those of one match at a time."""
 
-    def run(self, after_game: Callable[[Contest, GameRecord], None]) -> None:
-        """Play until the records have all games. Calls `after_game` in this thread with each game.
+    def run(self, after_game: AfterGame) -> None:
+        """Play until the records have all games. Calls `after_game` in this thread, after each game.
 
         Raises UserError, OSError, or KeyboardInterrupt; in each case the engines are killed and the records are
         complete.
@@ -114,8 +119,8 @@ class Series:
         for thread in threads:
             thread.start()
         try:
-            for contest, played in hear(self._news, len(threads)):
-                after_game(contest, played)
+            for contest, games_so_far in hear(self._news, len(threads)):
+                after_game(contest, games_so_far)
         except BaseException:
             self.stop()
             raise
@@ -194,7 +199,7 @@ class Series:
             return
         with self._lock:
             contest.add(played, _game_sgf(referee.game, played, contest.record.terms.names))
-        self._news.put((contest, played))
+            self._news.put((contest, tuple(contest.record.games)))
 
 
 def _game_sgf(game: Game, played: GameRecord, names: Sequence[str]) -> bytes:

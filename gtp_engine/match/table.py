@@ -7,12 +7,12 @@ import itertools
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
 
-from gtp_engine.match.play import Contest
+from gtp_engine.match.play import AfterGame, AllGames, Contest
 from gtp_engine.match.record import BY_BOARD, BY_SCORES, GameRecord, MatchTerms, faults, sprt_run, tally
 from gtp_engine.match.statistics import Sprt, elo, score_interval
 from nobi_machine.progress import StatusLine, duration
@@ -23,16 +23,15 @@ COLUMNS = ("engine", "points", "wins", "as black", "as white", "s/move", "longes
 
 
 @contextlib.contextmanager
-def status(names: Sequence[str], total: int) -> Iterator[Callable[[Contest, GameRecord], None]]:
+def status(names: Sequence[str], total: int) -> Iterator[AfterGame]:
     """Show how far a match of `total` games is, on stderr: on a terminal in one line, else in a line for each game.
 
     The body calls what it gets after each game.
     """
     line, started, played_here = StatusLine(0.0), time.monotonic(), itertools.count(1)
 
-    def tell(contest: Contest, last: GameRecord) -> None:
-        games = contest.record.games
-        score = tally(games)
+    def tell(_contest: Contest, games: AllGames) -> None:
+        last, score = games[-1], tally(games)
         left = (time.monotonic() - started) / next(played_here) * (total - len(games))
         line.show(
             f"{len(games)} of {total} played; game {last.game + 1}: {last.result}"

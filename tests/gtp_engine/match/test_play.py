@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from gtp_engine.match.conditions import read_conditions
-from gtp_engine.match.play import Contest, Series
-from gtp_engine.match.record import GameRecord, MatchRecord
+from gtp_engine.match.play import AllGames, Contest, Series
+from gtp_engine.match.record import MatchRecord
 from gtp_engine.match.statistics import Sprt
 from gtp_engine.match.table import summary
 from tests.gtp_engine.match.conftest import run, stub, stub_command
@@ -98,8 +98,8 @@ def test_a_match_that_is_stopped_records_no_game_that_was_not_over(tmp_path: Pat
     _, match = open_match(tmp_path, resigner, thinker, 4, opening_set="none")  # in the second game it thinks for ever
     seen: list[int] = []
 
-    def after_game(contest: Contest, _game: GameRecord) -> None:
-        seen.append(len(contest.record.games))
+    def after_game(_contest: Contest, games: AllGames) -> None:
+        seen.append(len(games))
         match.stop()
 
     match.run(after_game)
@@ -138,7 +138,7 @@ def test_games_count_for_a_test_in_the_order_of_their_numbers(tmp_path: Path) ->
     contest, match = open_match(tmp_path, WINS, RESIGNS, 100, **TESTED)
     assert not contest.is_decided
     played: list[int] = []
-    match.run(lambda _contest, game: played.append(game.game))
+    match.run(lambda _contest, games: played.append(games[-1].game))
     assert sorted(played) == [0, 1]
     assert contest.is_decided
 
