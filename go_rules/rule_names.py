@@ -189,12 +189,33 @@ def _value(key: str, text: str) -> object:
 # --- SGF ----------------------------------------------------------------------------------------------------------
 
 
+_WORDS = {
+    "japanese": r"japan|nihon|\bjp\b|\bjpn\b|日本|일본",
+    "korean": r"korea|\bkr\b|\bkor\b|韓国|韓國|韩国|한국",
+    "chinese": r"chin(a|ese)|\bcn\b|\bchn\b|中国|中國|중국",
+    "aga": r"\baga\b|american|usgo|\bffg\b|french",
+    "bga": r"\bbga\b|british",
+    "ing": r"\bing\b|\bing's\b|\bgoe\b|应氏|應氏|応氏|응씨",
+    "new-zealand": r"\bnz\b|new.?zealand",
+    "tromp-taylor": r"tromp",
+}
+"""What people call the presets in the RU property."""
+
+
+def _sgf_name(text: str) -> str:
+    """Return the name of the preset that an RU property says in other words, or the text as it is."""
+    words = text.lower() if len(text) <= LONGEST_NAME else ""
+    said = [name for name, pattern in _WORDS.items() if re.search(pattern, words)]
+    return said[0] if len(said) == 1 else text
+
+
 def rules_from_sgf(text: str) -> Rules | None:
-    """Return the rules that an RU property names: a preset, or KataGo's `koSIMPLEscoreAREA...`; None if unknown."""
-    try:
-        return named_rules(text)
-    except RulesError:
-        return None
+    """Return the rules that an RU property names: a preset, KataGo's `koSIMPLEscoreAREA...`, or words like
+    `Japanese Rules` or `日本ルール`; None if unknown."""
+    for name in (text, _sgf_name(text)):
+        with contextlib.suppress(RulesError):
+            return named_rules(name)
+    return None
 
 
 def komi_from_sgf(text: str) -> float | None:
@@ -203,8 +224,9 @@ def komi_from_sgf(text: str) -> float | None:
     rules = rules_from_sgf(text)
     if rules is None:
         return None
-    with contextlib.suppress(RulesError):
-        return rules_and_komi(text)[1]
+    for name in (text, _sgf_name(text)):
+        with contextlib.suppress(RulesError):
+            return rules_and_komi(name)[1]
     return usual_komi(rules)  # the notation has one that is no number
 
 

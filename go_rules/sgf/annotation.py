@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from go_rules.game import Move
 from go_rules.points import COLOUR_LETTERS
-from go_rules.sgf.grammar import GameText, SgfNode, is_text, known_encoding, parse_game
+from go_rules.sgf.encodings import encoding_of, is_text
+from go_rules.sgf.grammar import GameText, SgfNode, parse_game
 from go_rules.sgf.writer import coordinates, escaped
 
 JUDGEMENTS = ("BM", "DO", "IT", "TE")
@@ -37,33 +38,39 @@ class Note:
     variations: tuple[Variation, ...] = ()
 
 
-def annotated(data: bytes, notes: Mapping[int, Note]) -> bytes:
+def annotated(data: bytes, notes: Mapping[int, Note], file_name: str = "") -> bytes:
     """Return the first game of an SGF text, with notes by the number of the move; 0 is the root's.
 
     Only nodes with one move get notes, and variations go beside the node. Where the whole game is in UTF-8, so are the
-    notes, and the root says so. Elsewhere they are in ASCII, which all encodings have in common. Raises SgfError.
+    notes. Elsewhere they are in ASCII, which all encodings have in common. The root says which encoding it is, where
+    that is certain (`file_name` may help), and no text is changed. Raises SgfError.
     """
     game = parse_game(data)
     root = game.nodes[0]
-    charset = root.properties.get("CA", [b""])[0].strip().upper()
-    is_utf8 = known_encoding(charset) == "utf-8" and is_text(game.content, "utf-8") and game.content == game.structure
+    verdict = encoding_of([node.properties for node in game.nodes], file_name)
+    is_sound = is_text(game.content, verdict.encoding)
+    is_utf8 = verdict.encoding == "utf-8" and is_sound and game.content == game.structure
     encoding = "utf-8" if is_utf8 else "ascii"
+    stated = root.properties.get("CA", [b""])[0].decode("ascii", "ignore").strip()
+    charset = verdict.charset if is_sound and (is_utf8 or verdict.encoding != "utf-8") else ""
     edits: list[_Edit] = []
     varied: list[tuple[SgfNode, bool, bytes]] = []
-    played, tree = 0, -1
+    played, tree, end = 0, -1, 0
     for node in game.nodes:
         moves = sum(len(node.properties.get(name, [])) for name in ("B", "W"))
         played += moves
         numbers = [0] * (node is root) + [played] * (moves == 1)
         written = [notes[number] for number in numbers if number in notes]
-        if node is root and is_utf8 and charset != b"UTF-8":
-            written.append(Note(properties={"CA": "UTF-8"}))
+        if node is root and charset and charset.upper() != stated.upper():
+            written.append(Note(properties={"CA": charset}))
         if written:
             edits += _written(game, node, written, encoding)
         variations = b"".join(_as_text(variation, encoding) for note in written for variation in note.variations)
-        if variations and node is not root:  # nothing can be beside the root
+        is_behind_others = node.tree == tree and b")" in game.structure[end : node.start]
+        # Nothing can be beside the root, nor beside a node that follows variations, as in FF[1].
+        if variations and node is not root and not is_behind_others:
             varied.append((node, node.tree != tree, variations))
-        tree = node.tree
+        tree, end = node.tree, node.end
     # From the end, since a variation divides what comes before it from what comes behind.
     for node, is_first, variations in reversed(varied):
         if is_first:

@@ -1,22 +1,23 @@
 """The grammar of SGF files (FF[4], https://www.red-bean.com/sgf/): the main line of the first game, and a collection
 taken apart into its games.
 
-The grammar is one of bytes, and texts may be in any encoding, which the CA property names, seldom truly. In Shift_JIS,
-Big5 and GBK the second byte of a character may be that of a bracket or of a backslash. So brackets are found first
-(`_structure`), by what stands around each, and values are kept as the bytes that they are.
+The grammar is one of bytes, and texts may be in any encoding (encodings.py). In Shift_JIS, Big5 and GBK the second byte
+of a character may be that of a bracket or of a backslash. So brackets are found first (`_structure`), by what stands
+around each, and values are kept as the bytes that they are: no move depends on which encoding is supposed.
 
 The size of a text is measured before it is parsed, so that a hostile file is refused early.
 """
 
 from __future__ import annotations
 
-import codecs
 import re
 import string
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
+
+from go_rules.sgf.encodings import from_utf16, is_text
 
 MAX_BYTES = 10_000_000
 MAX_TOKENS = 250_000
@@ -97,7 +98,7 @@ def split_games(data: bytes) -> Iterator[bytes]:
 
 
 _START = re.compile(rb"\(\s*;")
-_UNMARKED = re.compile(rb"\A(?:\xef\xbb\xbf)?\s*\(\s*(?=[A-Z]{1,2}\s*\[)")
+_UNMARKED = re.compile(rb"\A(?:\xef\xbb\xbf)?\s*\(\s*(?=[A-Za-z]{1,2}\s*\[)")
 """The start of a game whose root has no semicolon, as Cyberoro (oro.com) writes them."""
 
 
@@ -133,6 +134,7 @@ def _structure(data: bytes) -> bytes:
     if not _DOUBTFUL.search(data) or (is_text(data, "utf-8") and (_UTF8.search(data) or _makes_sense(data))):
         return data
     structure = bytearray(data)
+    has_small_names = _SMALL_NAME.search(data) is not None
     doubtful = 0
     for bracket in _DOUBTFUL.finditer(data):
         position = bracket.start()
@@ -146,7 +148,7 @@ def _structure(data: bytes) -> bytes:
         is_escaped = (len(before) - len(text)) % 2 == 1
         # In characters of two bytes the bracket is one of its own, too.
         is_alone = (len(text) - len(text.rstrip(_HIGH))) % 2 == 0
-        if _ends_value(data, position + 1, is_alone and not is_escaped) == is_escaped:
+        if _ends_value(data, position + 1, is_alone and not is_escaped, has_small_names) == is_escaped:
             structure[position - is_escaped] = ord("x")
     return bytes(structure)
 
@@ -164,7 +166,7 @@ def _makes_sense(structure: bytes) -> bool:
     return True
 
 
-_FOLLOWING = re.compile(rb"([\s;()]*)(?:([A-Za-z]{1,64})\s*)?(\[)?")
+_FOLLOWING = re.compile(rb"((?:[\s-]*[;()])*\s*)(?:([A-Za-z]{1,64})\s*)?(\[)?")
 _PLAIN = re.compile(rb"[^\x80-\xff\\\[\]]*\]")
 """The rest of a value without brackets. Within a text the one at its end would be escaped."""
 _POINT = re.compile(rb"[a-z]{2}[:\]]")
@@ -172,19 +174,21 @@ _NO_TEXT = re.compile("[ABD-MO-Z]|A[BWE]|PL|SZ|GM|FF|HA")
 """Properties that have no brackets in their values, and other letters, as in `A[1]`. Within a text they may seem to."""
 _GAME = re.compile(rb"\(\s*;\s*[A-Z]")
 _NODE = re.compile(rb";\s*[A-Z]{1,2}\s*\[[^\\\[\]]*\Z")
+_SMALL_NODE = re.compile(_NODE.pattern, re.IGNORECASE)
+_SMALL_NAME = re.compile(rb"\(\s*;?\s*[a-z]{1,2}\s*\[")
 
 
-def _ends_value(data: bytes, position: int, seems_so: bool) -> bool:
+def _ends_value(data: bytes, position: int, seems_so: bool, has_small_names: bool) -> bool:
     """Return whether the doubtful bracket before a position ends its value.
 
     What follows decides, so that no property and no move is taken for text, whatever the encoding. Where a text could
-    go on like that, too, `seems_so` is returned.
+    go on like that, too, `seems_so` is returned. In some files the names of properties are in small letters.
     """
     following = _FOLLOWING.match(data, position)
     assert following is not None
     marks, name, opening = following.groups()
     value = following.end()
-    if opening and name and (b";" in marks or not name.islower()):
+    if opening and name and (b";" in marks or not name.islower() or (has_small_names and len(name) <= 2)):
         may_be_text = _NO_TEXT.fullmatch(_name(name)) is not None
         return seems_so or not may_be_text or _PLAIN.match(data, value) is not None
     if opening and not name and not marks.strip():
@@ -194,7 +198,7 @@ def _ends_value(data: bytes, position: int, seems_so: bool) -> bool:
     if b")" in marks:  # the game's end, which nothing need follow, or another game
         return end < 0 or _GAME.search(data, position, end) is not None
     # A text goes on, unless a node comes first: then this is a fault of the file, and no reason to lose a move.
-    return _NODE.search(data, position, end) is not None
+    return (_SMALL_NODE if has_small_names else _NODE).search(data, position, end) is not None
 
 
 # --- Tokens -------------------------------------------------------------------------------------------------------
@@ -232,8 +236,9 @@ def _measure(structure: bytes, position: int) -> int:
 _VALUE = rb"[^\\\]]*(?:\\.[^\\\]]*)*"
 _VALUES = re.compile(rb"\[(%b)\]" % _VALUE, re.DOTALL)
 _PROPERTY = re.compile(rb"([A-Za-z]{1,64})\s*\[(%b)\]((?:\s*\[%b\])*)" % (_VALUE, _VALUE), re.DOTALL)
-_MARK_AND_PROPERTY = re.compile(rb"\s*([;()]?)\s*(?:%b)?" % _PROPERTY.pattern, re.DOTALL)
-_AFTER = {b"(": b";", b";": b";()", b")": b"()"}
+_MARK_AND_PROPERTY = re.compile(rb"(?:[\s-]*([;()]))?\s*(?:%b)?" % _PROPERTY.pattern, re.DOTALL)
+"""Old files have dashes between nodes."""
+_AFTER = {b"(": b";", b";": b";()", b")": b"();"}
 """Which of these may follow another one, perhaps behind properties."""
 
 
@@ -253,6 +258,12 @@ def _parse(content: bytes, structure: bytes) -> GameText:
             if is_main and before == b";":
                 nodes.append(SgfNode(properties, len(ends) - 1, start, position))
             if mark == b";":
+                if before == b")" and depth <= len(ends) and not ends[depth - 1]:
+                    # FF[1]: a line goes on behind its variations, so the first of these was not the main line.
+                    while nodes[-1].tree >= depth:
+                        nodes.pop()
+                    del ends[depth:]
+                    is_main = True
                 properties, start = {}, token.start(1)
             elif mark == b"(":
                 depth += 1
@@ -280,51 +291,3 @@ def _name(letters: bytes) -> str:
 
 
 _SMALL = string.ascii_lowercase.encode()
-
-
-_ENCODINGS = re.compile(r"utf[-_]8|(iso8859|iso2022_jp|koi8|cp|gb|big5|shift_jis|euc_)[-\w]*")
-"""The encodings of text by Python's names. Other codecs of Python's are slow or decode to something else."""
-
-_LARGER = {
-    "ascii": "utf-8",
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "shift_jis": "cp932",
-    "big5": "cp950",
-    "euc_kr": "cp949",
-}
-"""By the encoding that a file names: the one that programs take for it, which has more characters."""
-
-
-def known_encoding(name: bytes) -> str:
-    """Return the encoding that a CA property names, as Python calls it.
-
-    It is UTF-8 where we do not know the name, and where there is none: files without one use that today. For some names
-    it is the larger encoding that programs take for it.
-    """
-    try:
-        encoding = codecs.lookup(name.decode("ascii").strip()).name
-    except (LookupError, ValueError):
-        return "utf-8"
-    encoding = _LARGER.get(encoding, encoding)
-    return encoding if _ENCODINGS.fullmatch(encoding) else "utf-8"
-
-
-def is_text(data: bytes, encoding: str) -> bool:
-    """Return whether all of these bytes are characters of an encoding."""
-    try:
-        data.decode(encoding)
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-_CHARSET = re.compile(rb"CA\s*\[[\w\s-]{1,40}\]")
-
-
-def from_utf16(data: bytes) -> bytes:
-    """Return a file in UTF-8 if its byte order mark says that it is in UTF-16, where brackets have two bytes; else the
-    file as it is."""
-    if not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return data
-    return _CHARSET.sub(b"CA[UTF-8]", data.decode("utf-16", "replace").encode())

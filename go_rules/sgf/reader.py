@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import dropwhile, islice
+from pathlib import Path
 
 from go_rules.game import Game, Move, RuleViolation, captured_before
 from go_rules.handicap import fixed_handicap, max_fixed_handicap
@@ -22,21 +23,27 @@ from go_rules.points import (
     MAX_SIZE,
     PASS,
     WHITE,
+    VertexError,
     board_points,
     column_of,
+    from_vertex,
     point_at,
     row_of,
     to_vertex,
 )
-from go_rules.rule_names import DEFAULT_KOMI, DEFAULT_RULES, komi_from_sgf, rules_from_sgf
+from go_rules.rule_names import DEFAULT_KOMI, DEFAULT_RULES, komi_from_sgf, rules_from_sgf, rules_to_sgf
 from go_rules.rules import SCORING_TERRITORY, Rules
-from go_rules.sgf.grammar import MAX_BYTES, SgfError, known_encoding, parse_game
+from go_rules.sgf.encodings import encoding_of
+from go_rules.sgf.grammar import MAX_BYTES, SgfError, parse_game
+from go_rules.sgf.komi import read_komi
 from nobi_machine.files import read_regular
-from nobi_machine.text import parse_number, printable_path
+from nobi_machine.text import printable, printable_path
 
 MAX_MOVES = 10_000
 MAX_SETUPS = 300
 """The most nodes of the main line that set stones up."""
+CAPTURED = "CAPTURED"
+"""A property of our own in the root: `CAPTURED[black:white]`."""
 
 
 @dataclass(frozen=True)
@@ -64,16 +71,20 @@ class SgfGame:
     """The main line in order."""
     komi: float | None = None
     usual_komi: float | None = None
-    """Where the file says nothing of a komi: what is usual with the rules that it names, if we know them."""
+    """Where the file says no komi that we know: what is usual with the rules that it names, if we know them."""
     rules: Rules | None = None
     """The rules that the RU property names, if we know them."""
     handicap: int = 0
+    has_turned_handicap: bool = False
+    """Whether stones that HA alone means stand where columns and rows are exchanged, as in Foxwq's files until 2017."""
+    captured: tuple[int, int] = (0, 0)
+    """How many black and how many white stones were captured before the game's first position."""
     black: str = ""
     white: str = ""
     result: str = ""
     """The RE property: `B+3.5`, `W+Resign`, `0`, ..."""
     ignored: tuple[str, ...] = ()
-    """Properties of the root that say rules or a komi in words that we do not know: `KM[6.5 points]`."""
+    """Properties of the root that say rules or a komi in words that we do not know: `KM[much]`."""
     comments: Mapping[int, str] = field(default_factory=dict)
     """The comments by the number of moves played before: 0 is the root's. Those of nodes without a move follow, each
     after a blank line."""
@@ -82,6 +93,15 @@ class SgfGame:
     def komi_to_play(self) -> float | None:
         """The komi that the file says, else the usual one; None if neither is known."""
         return self.usual_komi if self.komi is None else self.komi
+
+    def complaint(self, rules: Rules, komi: float) -> str:
+        """Return what is to be said of `ignored`, empty if nothing: `rules` and `komi` are used where the file names
+        none."""
+        if not self.ignored:
+            return ""
+        own_komi = self.komi_to_play
+        terms = f"{rules_to_sgf(self.rules or rules)} rules, komi {komi if own_komi is None else own_komi:g}"
+        return f"{' and '.join(self.ignored)} not understood: {terms}"
 
     @property
     def moves(self) -> list[Move]:
@@ -92,7 +112,8 @@ class SgfGame:
         """Play the game up to the position before move `before_move`, where 1 is the first; None plays all moves.
 
         `rules` and `komi` are used if the file names none; rules that it names without a komi bring their usual one.
-        Raises SgfError for moves that Game.play_lenient refuses, and for impossible setups.
+        A move on a stone takes its place, as FF[4] has it. Raises SgfError for other moves that Game.play_lenient
+        refuses, and for impossible setups.
         """
         reached = (game for game, step in self.positions(rules, komi) if not isinstance(step, Setup))
         return deque(islice(reached, None if before_move is None else max(1, before_move)), maxlen=1).pop()
@@ -116,16 +137,18 @@ class SgfGame:
         """How many of these steps can be played, up to the first impossible one."""
         played = -1
         with contextlib.suppress(SgfError):
-            for _ in self._play(steps, rules, komi):
+            for _ in self._play(steps, rules, komi, takes_places=False):
                 played += 1
         return played
 
     def _play(
-        self, steps: Sequence[Move | Setup], rules: Rules, komi: float
+        self, steps: Sequence[Move | Setup], rules: Rules, komi: float, takes_places: bool = True
     ) -> Iterator[tuple[Game, Move | Setup | None]]:
-        """What `positions` yields, played by these steps."""
+        """What `positions` yields, played by these steps, up to a move on a stone unless it `takes_places`."""
         own_komi = self.komi_to_play
         game = Game(self.width, self.height, self.rules or rules, komi if own_komi is None else own_komi)
+        if any(self.captured):
+            game.set_position((), BLACK, self.captured)
         played = 0
         for index, step in enumerate(steps):
             yield game, step
@@ -135,6 +158,8 @@ class SgfGame:
                 continue
             played += 1
             try:
+                if takes_places and game.violation(step.colour, step.point) == "occupied":
+                    self._set_up(game, Setup(cleared=(step.point,)), step.colour)
                 game.play_lenient(step.colour, step.point)
             except RuleViolation as violation:
                 vertex = to_vertex(step.point, self.height) if violation.reason != "off board" else "?"
@@ -151,6 +176,8 @@ class SgfGame:
         if not isinstance(first, Move) or first.colour != WHITE:
             return self.steps
         points = fixed_handicap(self.handicap, self.width, self.height)
+        if self.has_turned_handicap:
+            points = [point_at(row_of(point), column_of(point)) for point in points]
         return (Setup(tuple(Move(BLACK, point) for point in points)), *self.steps)
 
     def _set_up(self, game: Game, setup: Setup, next_colour: int | None) -> None:
@@ -180,31 +207,35 @@ class SgfGame:
 def read_sgf(path: str | os.PathLike[str]) -> SgfGame:
     """Parse a regular file of at most MAX_BYTES. Raises SgfError, whose text begins with the path."""
     try:
-        return parse_sgf(read_regular(path, MAX_BYTES))
+        return parse_sgf(read_regular(path, MAX_BYTES), Path(path).name)
     except (OSError, SgfError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise SgfError(f"{printable_path(path)}: {reason}") from None
 
 
-def parse_sgf(data: bytes) -> SgfGame:
-    """Parse the first game in `data`, whatever comes before it. Raises SgfError."""
+def parse_sgf(data: bytes, file_name: str = "") -> SgfGame:
+    """Parse the first game in `data`, whatever comes before it. `file_name` may help to find out its encoding. Raises
+    SgfError."""
     nodes = [node.properties for node in parse_game(data).nodes]
-    return _Reader(nodes[0]).game(nodes)
+    return _Reader(nodes, file_name).game(nodes)
 
 
 # What FF[4] says of Text: other white space is a space; an escaped line break is none.
-_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPED = re.compile(r"\\(.|\Z)", re.DOTALL)
+_VERTEX = re.compile(rb"[A-Ta-t]\d{1,2}")
+"""A point as SmartGo writes it."""
 _BLANKS = bytes.maketrans(b"\t\v\f", b"   ")
 
 
 class _Reader:
-    """Reads nodes (property name -> raw values), with the board size and encoding that the root states."""
+    """Reads nodes (property name -> raw values), with the board size that the root states."""
 
-    def __init__(self, root: Mapping[str, list[bytes]]) -> None:
-        self.root = root
+    def __init__(self, nodes: Sequence[Mapping[str, list[bytes]]], file_name: str) -> None:
+        self.root = root = nodes[0]
         _require_go(root.get("GM", [b"1"])[0])
-        self.encoding = known_encoding(root.get("CA", [b""])[0])
+        self.encoding = encoding_of(nodes, file_name).encoding
         self.width, self.height = _size(root.get("SZ", [b"19"])[0])
+        self.handicap = self._handicap()
 
     def game(self, nodes: Sequence[Mapping[str, list[bytes]]]) -> SgfGame:
         """Interpret the nodes of the main line. Raises SgfError."""
@@ -220,18 +251,24 @@ class _Reader:
             if "C" in node:
                 texts = comments.get(played, ""), *map(self._text, node["C"])
                 comments[played] = "\n\n".join(text for text in texts if text)
+        rules, said_komi = rules_from_sgf(self._root_text("RU")), self._komi_text()
+        is_territory = rules is not None and rules.scoring == SCORING_TERRITORY
+        komi = read_komi(said_komi, is_territory, self._is_from("foxwq", "SGFC:2.0"))
+        unknown = {"KM": komi is None and said_komi, "RU": rules is None and self._root_text("RU")}
         return SgfGame(
             width=self.width,
             height=self.height,
             steps=tuple(steps),
-            komi=self._komi(),
-            usual_komi=None if self._root_text("KM") else komi_from_sgf(self._root_text("RU")),
-            rules=rules_from_sgf(self._root_text("RU")),
-            handicap=self._handicap(),
+            komi=komi,
+            usual_komi=komi_from_sgf(self._root_text("RU")) if komi is None else None,
+            rules=rules,
+            handicap=self.handicap,
+            has_turned_handicap=self._has_turned_handicap(),
+            captured=self._captured(),
             black=self._root_text("PB"),
             white=self._root_text("PW"),
             result=self._root_text("RE"),
-            ignored=self._ignored(),
+            ignored=tuple(f"{name}[{printable(text, 20)}]" for name, text in unknown.items() if text),
             comments=comments,
         )
 
@@ -259,6 +296,9 @@ class _Reader:
             x, y = value[0] - ord("a"), value[1] - ord("a")
             if 0 <= x < self.width and 0 <= y < self.height:
                 return point_at(x, y)
+        if _VERTEX.fullmatch(value):
+            with contextlib.suppress(VertexError):
+                return from_vertex(value.decode("ascii"), self.width, self.height)
         raise SgfError(f"{_shown(value)} is no point of a {self.width}x{self.height} board")
 
     def _points(self, node: Mapping[str, list[bytes]], name: str) -> list[int]:
@@ -279,25 +319,23 @@ class _Reader:
             points.update(dict.fromkeys(rectangle))
         return list(points)
 
-    def _komi(self) -> float | None:
-        text = self._root_text("KM").replace(",", ".")
-        if not text:
-            return None
-        try:
-            komi = parse_number(text)
-        except ValueError:
-            return None
-        if is_in_hundredths(text):
-            return komi / 100 if komi >= 500 else komi / 50
-        if is_in_stones(text):
-            rules = rules_from_sgf(self._root_text("RU"))
-            return None if rules is not None and rules.scoring == SCORING_TERRITORY else 2 * komi
-        return komi + 0.0
+    def _komi_text(self) -> str:
+        """What the root says of komi. Sina has it in KO, which has no value in the root of other files."""
+        return self._root_text("KM") or self._root_text("KO")
 
-    def _ignored(self) -> tuple[str, ...]:
-        unknown = {"KM": self._komi() is None, "RU": rules_from_sgf(self._root_text("RU")) is None}
-        names = [name for name, is_unknown in unknown.items() if is_unknown and self._root_text(name)]
-        return tuple(f"{name}{_shown(self.root[name][0])}" for name in names)
+    def _is_from(self, *programs: str) -> bool:
+        return any(value.decode("ascii", "ignore") in programs for value in self.root.get("AP", []))
+
+    def _has_turned_handicap(self) -> bool:
+        is_fox = self._is_from("foxwq") or (self._is_from("GNU Go:3.8") and self.root.get("GN") == [b""])
+        year = self._root_text("DT")[:4]
+        is_old = len(year) == 4 and year.isdecimal() and year < "2018"
+        return is_fox and is_old and self.width == self.height and self.handicap in (6, 7)
+
+    def _captured(self) -> tuple[int, int]:
+        """The captures that writer.py notes, for which SGF has nothing."""
+        found = re.fullmatch(r"(\d{1,3}):(\d{1,3})", self._root_text(CAPTURED), re.ASCII)
+        return (int(found[1]), int(found[2])) if found else (0, 0)
 
     def _handicap(self) -> int:
         text = self._root_text("HA")
@@ -314,24 +352,6 @@ class _Reader:
 
 def _from_to(ends: list[int]) -> range:
     return range(min(ends), max(ends) + 1) if ends else range(0)
-
-
-def is_in_hundredths(komi: str) -> bool:
-    """Return whether the text of a KM property is meant as Foxwq writes it, in hundredths.
-
-    They are hundredths of points (750), or of Chinese stones, two points each (375). With a decimal point the text is
-    not meant so.
-    """
-    return len(komi) == 3 and komi.isdigit() and komi >= "250"
-
-
-def is_in_stones(komi: str) -> bool:
-    """Return whether the text of a KM property is meant in Chinese stones, two points each: 3.75, as GoGoD writes 7.5.
-
-    No rules give quarters of a point, so only a file that names territory rules cannot mean that, and then nobody knows
-    what it means. A larger number is somebody's own komi in points; so is one with another digit, 3.750.
-    """
-    return re.fullmatch(r"-?[0-4]?\.[27]5", komi) is not None
 
 
 def _require_go(value: bytes) -> None:

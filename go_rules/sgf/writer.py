@@ -6,14 +6,14 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
 from sgfmill import sgf_grammar
 
-from go_rules.game import Game
+from go_rules.game import Game, captured_before
 from go_rules.points import COLOUR_LETTERS, PASS, WHITE, column_of, row_of
 from go_rules.rule_names import rules_to_sgf
 from go_rules.sgf.grammar import SgfError
-from go_rules.sgf.reader import is_in_hundredths, is_in_stones
+from go_rules.sgf.komi import komi_text
+from go_rules.sgf.reader import CAPTURED
 from nobi_machine.files import create_whole
 from nobi_machine.text import printable_path
 
@@ -39,7 +39,7 @@ def to_sgf(
         "CA": ["UTF-8"],
         "AP": [application],
         "SZ": [str(game.width) if game.width == game.height else f"{game.width}:{game.height}"],
-        "KM": [_komi(game.komi if komi is None else komi)],
+        "KM": [komi_text(game.komi if komi is None else komi)],
         "RU": [rules_to_sgf(game.rules)],
     }
     for name, text in (("PB", black), ("PW", white), ("RE", result)):
@@ -49,6 +49,9 @@ def to_sgf(
         root["HA"] = [str(len(game.handicap))]
     for stone in game.setup:
         root.setdefault("A" + COLOUR_LETTERS[stone.colour], []).append(coordinates(stone.point))
+    captured = captured_before(game.stack[0])
+    if any(captured):
+        root[CAPTURED] = ["{}:{}".format(*captured)]
     first = int(game.stack[0]["to_play"])
     if game.setup or first == WHITE:
         root["PL"] = [COLOUR_LETTERS[first]]
@@ -70,15 +73,6 @@ def write_sgf(path: str | os.PathLike[str], text: str) -> None:
         create_whole(Path(path), text.encode("utf-8"))
     except OSError as error:
         raise SgfError(f"cannot write {printable_path(path)}: {error.strerror}") from None
-
-
-def _komi(komi: float) -> str:
-    """A Real of SGF, which has no exponent, in as many digits as tell it from every other number.
-
-    Where readers would take it for something else than points it has one digit more.
-    """
-    text = np.format_float_positional(komi, trim="-")
-    return f"{text}.0" if is_in_hundredths(text) else f"{text}0" if is_in_stones(text) else text
 
 
 def coordinates(point: int) -> str:

@@ -72,16 +72,16 @@ def read_record(path: Path, configuration: Configuration, options: Mapping[str, 
     content = read_regular(path, MAX_BYTES)
     rules, komi = conditions(configuration)
     try:
-        loaded = parse_sgf(content)
+        loaded = parse_sgf(content, path.name)
     except SgfError as error:
         raise UserError(f"{printable_path(path)}: {error}") from None
-    if loaded.ignored:
-        note(f"{printable_path(path)}: {' and '.join(loaded.ignored)} not understood")
     game = dataclasses.replace(
         loaded,
         komi=loaded.komi if options["komi"] is None else komi,
         rules=loaded.rules if options["rules"] is None else rules,
     )
+    if complaint := game.complaint(rules, komi):
+        note(f"{printable_path(path)}: {complaint}")
     return Record(path, content, game, rules, komi)
 
 

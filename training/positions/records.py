@@ -122,7 +122,8 @@ def record_of(game: SgfGame) -> TrainingGame:
         raise Unsuitable(f"of fewer than {FEWEST_MOVES} moves")
     if any(one.colour == other.colour for one, other in pairwise(moves)):
         raise Unsuitable("in which a side moves twice")
-    game.to_game()
+    if len(game.to_game().moves) < len(moves):
+        raise SgfError("a move is on a stone, which samples cannot have")
     return TrainingGame(
         tuple(cell_at(move.point, SIZE) for move in moves),
         {"B": 1, "W": -1}.get(game.result[:1].upper() if game.result[1:2] == "+" else "", 0),

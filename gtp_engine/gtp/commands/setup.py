@@ -198,8 +198,8 @@ def loadsgf(session: Session, call: Call) -> str:
     except Refused as error:
         note(f"{CANNOT_LOAD}: {error}")
         raise GtpError(CANNOT_LOAD) from None
-    if loaded.ignored:
-        note(f"{printable_path(path)}: {' and '.join(loaded.ignored)} not understood; what was set before stays")
+    if complaint := loaded.complaint(session.game.rules, session.game.komi):
+        note(f"{printable_path(path)}: {complaint}")
     return ""
 
 

@@ -82,9 +82,12 @@ def foreign_game(rng: random.Random, encoding: str, writer: str, stated: str | N
             node["LB"] = [b"aa:" + text()[0], b"bb:x"]
         return shuffled(node)
 
+    name_of = rng.choice([str.encode] * 9 + [lambda name: name.lower().encode()])
+    dash = rng.choice([b""] * 9 + [b" - "])
+
     def node_text(node: dict[str, list[bytes]]) -> bytes:
-        properties = (name.encode() + b"".join(b"[%b]" % each for each in values) for name, values in node.items())
-        return b";" + blank() + b"".join(each + blank() for each in properties)
+        properties = (name_of(name) + b"".join(b"[%b]" % each for each in values) for name, values in node.items())
+        return b";" + blank() + b"".join(each + blank() for each in properties) + dash
 
     root = {"GM": [b"1"], "SZ": [b"19"], "KM": [b"6.5"], "XY": [b"12", b"a"]}
     root |= {name: text() for name in ("PB", "PW", "EV", "C", "GN", "YZ") if rng.random() < 0.6}

@@ -6,8 +6,8 @@ import pytest
 
 from go_rules.points import BLACK, NO_POINT, WHITE, from_vertex, point_at, to_vertex
 from go_rules.rule_names import preset
-from go_rules.sgf.grammar import SgfError
 from go_rules.sgf.reader import parse_sgf
+from go_rules.sgf.writer import to_sgf
 from tests.go_rules.diagrams import diagram_of
 
 
@@ -60,9 +60,18 @@ def test_the_handicap_that_a_file_leaves_out_stays_whatever_else_is_illegal(move
     assert len(game.handicap) == len(game.setup) == points
 
 
-def test_an_illegal_move_after_a_handicap_that_is_left_out():
-    with pytest.raises(SgfError, match=r"move 4 \(black E5\) is illegal: occupied"):
-        parse_sgf(b"(;SZ[9]HA[4]KM[0.5];W[ee];B[ff];W[de];B[ee];W[aa])").to_game()
+@pytest.mark.parametrize(
+    ("said", "sides"),
+    [
+        ("AP[foxwq]DT[2017-05-01]", {"K4", "K16"}),
+        ("AP[GNU Go:3.8]GN[]DT[2016]", {"K4", "K16"}),
+        ("AP[foxwq]DT[2018-05-01]", {"D10", "Q10"}),
+        ("DT[2017-05-01]", {"D10", "Q10"}),
+    ],
+)
+def test_the_handicap_of_foxwq_until_2017(said, sides):
+    game = parse_sgf(f"(;SZ[19]HA[6]{said};W[jj])".encode()).to_game()
+    assert {to_vertex(point, 19) for point in game.handicap} == {"D4", "Q16", "D16", "Q4", *sides}
 
 
 PRISONER = b"(;SZ[9]RU[Japanese]KM[6.5];B[ba];W[aa];B[ab];W[ee];B[ef];W[gg]"
@@ -79,6 +88,8 @@ def test_prisoners_outlast_a_setup(rest, score):
     for name in ("chinese", "japanese"):
         game.set_rules(preset(name)[0])
     assert game.score() == score
+    again = parse_sgf(to_sgf(game).encode()).to_game()
+    assert (again.score(), again.position["captured"].tolist()) == (score, [0, 0, 1])
 
 
 def test_whose_turn_it_is_in_the_middle_of_a_game():

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from go_rules.game import Game, Move
 from go_rules.points import BLACK, PASS, WHITE, point_at
-from go_rules.rule_names import preset, rules_from_sgf, rules_to_sgf
+from go_rules.rule_names import DEFAULT_RULES, preset, rules_from_sgf, rules_to_sgf
 from go_rules.rules import KOMI_LIMIT
 from go_rules.sgf.grammar import MAX_BYTES, MAX_DEPTH, SgfError, split_games
 from go_rules.sgf.reader import MAX_MOVES, Setup, parse_sgf, read_sgf
@@ -50,6 +50,30 @@ def test_position_before_a_move(before_move, played):
 def test_defaults_where_the_file_is_silent():
     game = parse_sgf(b"(;)").to_game(komi=1.5, rules=preset("aga")[0])
     assert (game.width, game.height, game.komi, game.rules) == (19, 19, 1.5, preset("aga")[0])
+
+
+def test_a_move_on_a_stone_takes_its_place():
+    """FF[4] has it executed."""
+    record = parse_sgf(b"(;SZ[3];B[bb];W[ba];B[ba];W[bb])")
+    assert diagram_of(record.to_game(4)) == [".X.", ".X.", "..."]
+    assert diagram_of(record.to_game()) == [".X.", ".O.", "..."]
+    assert len(record.moves) == 4
+
+
+def test_points_as_smartgo_writes_them():
+    assert parse_sgf(b"(;AB[D4][q16];W[Q4];B[])").to_game().moves == [
+        Move(WHITE, point_at(15, 15)),
+        Move(BLACK, PASS),
+    ]
+    with pytest.raises(SgfError, match="is no point of a 9x9 board"):
+        parse_sgf(b"(;SZ[9];B[Q16])")
+
+
+def test_a_line_that_goes_on_behind_its_variations():
+    """As FF[1] has it; and dashes between nodes."""
+    record = parse_sgf(b"(;SZ[9];B[aa](;W[bb](;B[cc]);B[dd])(;W[ee]) - ;W[ff]-;B[gg](;W[hh](;B[ii]))(;W[ia]))")
+    assert [move.point for move in record.moves] == [point_at(n, n) for n in (0, 5, 6, 7, 8)]
+    assert len(parse_sgf(b"(;SZ[9];B[aa](;W[bb](;B[cc](;W[dd]));B[ee])(;W[ff]))").moves) == 3
 
 
 def test_small_letters_in_names_say_nothing_beside_capital_ones():
@@ -105,14 +129,79 @@ def test_a_ridiculous_komi_is_kept_and_the_game_has_as_much_as_it_may(text):
     assert abs(game.score()) == KOMI_LIMIT
 
 
-@pytest.mark.parametrize("text", ["6.5 points", "nan", "1e999", "inf", "1_0", "9" * 5_000, "７.5"])
-def test_a_komi_in_other_words_is_ignored_and_said(text):
-    """As KataGo does it: the game counts, whatever its komi."""
-    record = parse_sgf(f"(;SZ[9]KM[{text}]RU[Japanese];B[ee])".encode())
-    assert record.komi is None
-    assert [text[:3] for text in record.ignored] == ["KM["]
-    assert record.to_game(komi=3.5).komi == 3.5
-    assert parse_sgf(b"(;KM[]RU[my own])").ignored == ("RU[my own]",)
+@pytest.mark.parametrize(
+    ("text", "komi"),
+    [
+        *(
+            (text, 5.5)
+            for text in ("5.5 moku", "5目半", "五目半", "黒5目半コミ出し", "黑贴5目半", "덤 5집반", "komi: 5.5", "５.5")
+        ),
+        *((text, 7.5) for text in ("3又3/4子", "黑贴3又四分之三子", "3.75子", "3¾", "三又四分之三子", "7½")),
+        *(("半目", 0.5), ("逆コミ5目半", -5.5), ("-5.5 points", -5.5), ("6 points", 6)),
+        *(
+            (text, None)
+            for text in ("nan", "inf", "much", "1e999", "1_0", "9" * 5_000, "白6目半", "6 or 7", "1/0", "9子")
+        ),
+    ],
+)
+def test_a_komi_in_words(text, komi):
+    """One that is not understood is said, and does not stay that of the game before."""
+    record = parse_sgf(f"(;CA[UTF-8]SZ[9]KM[{text}]RU[Chinese];B[ee])".encode())
+    assert record.komi == komi
+    assert record.to_game(komi=3.5).komi == (7.5 if komi is None else komi)
+    assert [text[:3] for text in record.ignored] == ["KM["] * (komi is None)
+    assert ("komi 7.5" in record.complaint(DEFAULT_RULES, 3.5)) == (komi is None)
+
+
+def test_a_complaint_says_what_holds():
+    assert parse_sgf(b"(;KM[]RU[my own])").complaint(preset("aga")[0], 3.5) == (
+        "RU[my own] not understood: AGA rules, komi 3.5"
+    )
+    assert parse_sgf("(;CA[UTF-8]KM[多]RU[日本ルール])".encode()).complaint(DEFAULT_RULES, 3.5) == (
+        "KM[多] not understood: Japanese rules, komi 6.5"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "komi"),
+    [
+        ("50", 0.5),
+        ("25", 0.5),
+        ("-375", -7.5),
+        ("150", 1.5),
+        ("375", 7.5),
+        ("650", 6.5),
+        ("0", 0),
+        ("7", 7),
+        ("6.5", 6.5),
+    ],
+)
+def test_the_komi_of_foxwq(text, komi):
+    assert parse_sgf(f"(;AP[GNU Go:3.8]AP[foxwq]KM[{text}])".encode()).komi == komi
+
+
+def test_the_komi_of_sina():
+    for text, komi in (("KO[6.5]", 6.5), ("KM[]KO[黒6目半]", 6.5), ("KM[0.5]KO[6.5]", 0.5)):
+        assert parse_sgf(f"(;CA[UTF-8]{text};KO[];B[aa]KO[])".encode()).komi == komi
+
+
+@pytest.mark.parametrize(
+    ("texts", "name"),
+    [
+        (("Japanese Rules", "jp", "japan", "日本ルール", "日本规则", "일본 룰"), "japanese"),
+        (("Korea", "korean rules", "한국 룰", "韩国规则", "韓国"), "korean"),
+        (("Chinese Rules", "China", "cn", "中国规则", "中國規則", "Chinese, Pair Go"), "chinese"),
+        (("AGA Rules", "American"), "aga"),
+        (("Ing Goe", "ING rules", "应氏规则"), "ing"),
+        (("New Zealand rules", "NZ rules"), "new-zealand"),
+        (("Chinese or Japanese", "my own", "planning", "Rules", ""), None),
+    ],
+)
+def test_rules_in_words(texts, name):
+    for text in texts:
+        record = parse_sgf(f"(;CA[UTF-8]RU[{text}])".encode())
+        assert record.rules == (None if name is None else preset(name)[0]), text
+        assert record.usual_komi == (None if name is None else preset(name)[1]), text
 
 
 @pytest.mark.parametrize(
@@ -192,8 +281,8 @@ def test_what_is_refused(data, message):
 
 
 def test_illegal_moves_and_positions_are_named():
-    with pytest.raises(SgfError, match=r"move 2 \(white B2\) is illegal: occupied"):
-        parse_sgf(b"(;SZ[3];B[bb];W[bb])").to_game()
+    with pytest.raises(SgfError, match=r"move 2 \(white A3\) is illegal: suicide"):
+        parse_sgf(b"(;SZ[3]AB[ba][ab];B[cc];W[aa])").to_game()
     with pytest.raises(SgfError, match="impossible: no liberties"):
         parse_sgf(b"(;SZ[3]AB[aa]AW[ab][ba])").to_game()
 

@@ -38,17 +38,16 @@ def test_loadsgf_says_what_it_does_not_understand(tmp_path: Path, capsys: pytest
     path.write_text(GAME)
     dialogue.ask(f"loadsgf {path}")
     assert capsys.readouterr().err == ""
-    path.write_text("(;SZ[9]KM[6.5 points]RU[Foo];B[ee])")
+    path.write_text("(;SZ[9]KM[much]RU[Foo];B[ee])")
     dialogue.ask(f"loadsgf {path}")
-    assert capsys.readouterr().err == (
-        f"nobi: {path}: KM[6.5 points] and RU[Foo] not understood; what was set before stays\n"
-    )
+    said = "KM[much] and RU[Foo] not understood: Japanese rules, komi 5.5"
+    assert capsys.readouterr().err == f"nobi: {path}: {said}\n"
     assert dialogue.ask("get_komi") == "5.5"
 
 
 def test_loadsgf_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "broken.sgf").write_text("(;SZ[9];B[ee]")
-    (tmp_path / "illegal.sgf").write_text("(;SZ[9];B[ee];W[ee])")
+    (tmp_path / "illegal.sgf").write_text("(;SZ[9]AB[ba][ab];W[aa])")
     (tmp_path / "empty.sgf").write_text("")
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "fifo.sgf")

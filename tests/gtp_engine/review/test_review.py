@@ -139,14 +139,14 @@ def test_a_game_in_whatever_encoding_keeps_its_moves_and_its_texts(
         ({"shift_jis": "山田表ゾ", "big5": "成功", "gbk": "猎乗乚"}[encoding]).encode(encoding),
         b"half \xe3",
     )
-    texts = (b"(;SZ[9]KM[7]%bPB[%b]" % (charset, name), b";B[ee]C[%b" % name, b"];W[gc]C[%b" % comment, b"];B[cg]")
-    record.write_bytes(b"".join(texts) + b")")
+    texts = (b"(;SZ[9]KM[7]PB[%b]" % name, b";B[ee]C[%b" % name, b"];W[gc]C[%b" % comment, b"];B[cg]")
+    record.write_bytes(b"".join(texts).replace(b"PB", charset + b"PB") + b")")
     assert cli.run(["review", str(target), str(record), *QUICK, "--json"]) == 0
     moves = json.loads(capsys.readouterr().out)["moves"]
     assert [move["move"] for move in moves] == ["E5", "G7", "C3"]
     written = target.read_bytes()
-    assert all(text.removeprefix(b"]") in written for text in texts)
-    assert written.count(b"CA[") == charset.count(b"CA[")
+    assert all(text.removeprefix(b"]") in written.replace(charset, b"") for text in texts)
+    assert written.count(b"CA[") <= 1
     assert written.count(b"\n\n") == 2, "what is said of a move follows its comment"
 
 
@@ -255,7 +255,7 @@ def test_a_folder_without_permission_is_told_before_the_work(
         (["game.sgf", "game.sgf"], "game.sgf: exists already; name a new file"),
         (["out.sgf", "missing.sgf"], "missing.sgf: No such file or directory"),
         (["out.sgf", "broken.sgf"], "broken.sgf: no SGF game found"),
-        (["out.sgf", "illegal.sgf"], "illegal.sgf: move 2 (white E5) is illegal: occupied"),
+        (["out.sgf", "illegal.sgf"], "illegal.sgf: move 1 (white A9) is illegal: suicide"),
         (["out.sgf", "empty.sgf"], "empty.sgf: it has no move from 1 to 0, but 0 moves in all"),
         (["out.sgf", "reviewed.sgf"], "reviewed.sgf: it is a review already; review the game that it was made of"),
         (["out.sgf", "game.sgf", "--from", "6"], "game.sgf: it has no move from 6 to 5, but 5 moves in all"),
@@ -276,7 +276,7 @@ def test_mistakes_get_one_line(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "game.sgf").write_text(RECORD)
     (tmp_path / "broken.sgf").write_text("hello")
-    (tmp_path / "illegal.sgf").write_text("(;SZ[9];B[ee];W[ee])")
+    (tmp_path / "illegal.sgf").write_text("(;SZ[9]AB[ba][ab];W[aa])")
     (tmp_path / "empty.sgf").write_text("(;SZ[9])")
     (tmp_path / "reviewed.sgf").write_text("(;SZ[9]C[Review by Nobi with x];N[x]C[opening];B[ee])")
     assert cli.run(["review", *arguments]) == 1

@@ -134,9 +134,10 @@ def test_a_position_of_a_record(tmp_path: Path, arguments: tuple[str, ...], ston
 
 def test_what_a_record_says_in_unknown_words_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     record = tmp_path / "game.sgf"
-    record.write_text("(;SZ[9]KM[6.5 points]RU[Foo];B[ee])")
+    record.write_text("(;SZ[9]KM[much]RU[Foo];B[ee])")
     assert cli.run(["picture", str(tmp_path / "out.SVG"), str(record), "--visits", "2", "--set", "workers=1"]) == 0
-    assert capsys.readouterr().err == f"nobi: {record}: KM[6.5 points] and RU[Foo] not understood\n"
+    said = "KM[much] and RU[Foo] not understood: chinese-ogs rules, komi 7.5"
+    assert capsys.readouterr().err == f"nobi: {record}: {said}\n"
 
 
 def test_what_is_asked_for_goes_before_the_record(tmp_path: Path) -> None:
@@ -157,7 +158,7 @@ def test_what_is_asked_for_goes_before_the_record(tmp_path: Path) -> None:
         (["nowhere/out.svg"], "nowhere/out.svg: the picture must be a file .svg in a folder that exists"),
         (["out.svg", "missing.sgf"], "missing.sgf: No such file or directory"),
         (["out.svg", "broken.sgf"], "broken.sgf: no SGF game found"),
-        (["out.svg", "illegal.sgf"], "illegal.sgf: move 2 (white E5) is illegal: occupied"),
+        (["out.svg", "illegal.sgf"], "illegal.sgf: move 1 (white A9) is illegal: suicide"),
         (["out.svg", "game.sgf", "--size", "13"], "game.sgf: the board is 9x9"),
         (["out.svg", "game.sgf", "--move", "5"], "game.sgf: the game has 4 moves, not 5"),
         (["out.svg", "short.sgf", "--move", "5"], "short.sgf: the game has 1 move, not 5"),
@@ -176,7 +177,7 @@ def test_mistakes_get_one_line(
     (tmp_path / "game.sgf").write_text(RECORD)
     (tmp_path / "short.sgf").write_text("(;SZ[9];B[ee])")
     (tmp_path / "broken.sgf").write_text("hello")
-    (tmp_path / "illegal.sgf").write_text("(;SZ[9];B[ee];W[ee])")
+    (tmp_path / "illegal.sgf").write_text("(;SZ[9]AB[ba][ab];W[aa])")
     assert cli.run(["picture", *arguments]) == 1
     assert capsys.readouterr() == ("", f"nobi: {native(message)}\n")
     assert not (tmp_path / "out.svg").exists()
