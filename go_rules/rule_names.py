@@ -203,19 +203,21 @@ _WORDS = {
 
 
 def _sgf_name(text: str) -> str:
-    """Return the name of the preset that an RU property says in other words, or the text as it is."""
-    words = text.lower() if len(text) <= LONGEST_NAME else ""
-    said = [name for name, pattern in _WORDS.items() if re.search(pattern, words)]
+    """Return the name of the preset that an RU property says in words, or the text as it is."""
+    with contextlib.suppress(RulesError):
+        named_rules(text)
+        return text
+    said = [name for name, words in _WORDS.items() if len(text) <= LONGEST_NAME and re.search(words, text.lower())]
     return said[0] if len(said) == 1 else text
 
 
 def rules_from_sgf(text: str) -> Rules | None:
-    """Return the rules that an RU property names: a preset, KataGo's `koSIMPLEscoreAREA...`, or words like
-    `Japanese Rules` or `日本ルール`; None if unknown."""
-    for name in (text, _sgf_name(text)):
-        with contextlib.suppress(RulesError):
-            return named_rules(name)
-    return None
+    """Return the rules that an RU property names: a preset, KataGo's `koSIMPLEscoreAREA...`, or words such as
+    `Japanese Rules` and `日本ルール`; None if unknown."""
+    try:
+        return named_rules(_sgf_name(text))
+    except RulesError:
+        return None
 
 
 def komi_from_sgf(text: str) -> float | None:
@@ -224,9 +226,8 @@ def komi_from_sgf(text: str) -> float | None:
     rules = rules_from_sgf(text)
     if rules is None:
         return None
-    for name in (text, _sgf_name(text)):
-        with contextlib.suppress(RulesError):
-            return rules_and_komi(name)[1]
+    with contextlib.suppress(RulesError):
+        return rules_and_komi(_sgf_name(text))[1]
     return usual_komi(rules)  # the notation has one that is no number
 
 

@@ -48,11 +48,11 @@ def annotated(data: bytes, notes: Mapping[int, Note], file_name: str = "") -> by
     game = parse_game(data)
     root = game.nodes[0]
     verdict = encoding_of([node.properties for node in game.nodes], file_name)
-    is_sound = is_text(game.content, verdict.encoding)
-    is_utf8 = verdict.encoding == "utf-8" and is_sound and game.content == game.structure
-    encoding = "utf-8" if is_utf8 else "ascii"
+    is_utf8 = verdict.encoding == "utf-8"
+    is_sound = is_text(game.content, verdict.encoding) and not (is_utf8 and game.content != game.structure)
+    charset = verdict.charset if is_sound else ""
+    encoding = "utf-8" if is_utf8 and charset else "ascii"
     stated = root.properties.get("CA", [b""])[0].decode("ascii", "ignore").strip()
-    charset = verdict.charset if is_sound and (is_utf8 or verdict.encoding != "utf-8") else ""
     edits: list[_Edit] = []
     varied: list[tuple[SgfNode, bool, bytes]] = []
     played, tree, end = 0, -1, 0

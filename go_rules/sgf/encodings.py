@@ -155,14 +155,14 @@ def _likelihood(character: str, language: _Language, is_first: bool) -> float:
 
 _CHARSETS = {
     **{"utf-8": "UTF-8", "gb18030": "GB18030", "cp950": "Big5", "cp932": "Shift_JIS", "euc_jp": "EUC-JP"},
-    **{"cp949": "EUC-KR", "cp1252": "windows-1252", "iso2022_jp": "ISO-2022-JP"},
+    **{"cp949": "EUC-KR", "cp1252": "windows-1252"},
 }
 """What CA calls the encodings that are decided on."""
 _HINTS = {
-    "gb18030": r"\.cn\b|china|chinese|beijing|shanghai|fox|sina|multigo|weiqi",
+    "gb18030": r"\.cn\b|china|chinese|beijing|shanghai|foxwq|sina|multigo|weiqi",
     "cp950": r"\.tw\b|taiwan|taipei",
-    "cp932": r"\.jp\b|japan|tokyo|pandanet|igs|honinbo|meijin|kisei|gosei|judan",
-    "cp949": r"\.kr\b|korea|seoul|tygem|oro|baduk",
+    "cp932": r"\.jp\b|japan|tokyo|pandanet|honinbo|meijin|kisei|gosei|judan",
+    "cp949": r"\.kr\b|korea|seoul|tygem|\boro\b|baduk",
 }
 _HINTS["euc_jp"] = _HINTS["cp932"]
 """What speaks for an encoding in the name of a program, a source, an event, a place or the file."""
@@ -185,35 +185,35 @@ def encoding_of(nodes: Sequence[Mapping[str, list[bytes]]], file_name: str = "")
     root = nodes[0]
     stated = root.get("CA", [b""])[0].decode("ascii", "ignore").strip()
     known = _known_encoding(stated)
-    first = [(value, True) for name in _NAMES for value in root.get(name, [])]
+    names = [(value, True) for name in _NAMES for value in root.get(name, [])]
     others = ((value, False) for node in nodes for n, values in node.items() if n not in _NAMES for value in values)
     texts, room = [], _SAMPLE
-    for value, is_name in chain(first, others):
+    for value, is_name in chain(names, others):
         if not value.isascii():
             texts.append((value[:room], is_name))
             room -= len(value)
         elif b"\x1b$" in value and known is None:
-            return Verdict("iso2022_jp", _CHARSETS["iso2022_jp"])
+            known, stated = "iso2022_jp", "ISO-2022-JP"
         if room <= 0:
             break
-    is_utf8 = all(is_text(value, "utf-8") for value, _ in texts)
-    if not texts or (is_utf8 and known in ("utf-8", _LATIN)):
-        known = "utf-8" if is_utf8 and texts else known or "utf-8"
-        return Verdict(known, _CHARSETS.get(known, stated))
-    if known not in (None, "utf-8", _LATIN, *_ASIAN) and all(is_text(value, known or "") for value, _ in texts):
-        return Verdict("utf-8", "UTF-8") if is_utf8 else Verdict(known or "", stated)
-    names = ("AP", "SO", "EV", "PC", "GN")
-    hints = file_name + b" ".join(chain.from_iterable(root.get(n, []) for n in names)).decode("ascii", "ignore")
+    if not texts:
+        known = known or "utf-8"
+    fitting = {e for e in ("utf-8", known, _LATIN, *_ASIAN) if e and all(is_text(value, e) for value, _ in texts)}
+    if "utf-8" in fitting and known not in (None, *_ASIAN) and (texts or known == "utf-8"):
+        return Verdict("utf-8", "UTF-8")  # no text in another of these encodings looks like that
+    if known in fitting and (not texts or known not in (_LATIN, *_ASIAN)):
+        return Verdict(known, stated)
+    said = b" ".join(chain.from_iterable(root.get(name, []) for name in ("AP", "SO", "EV", "PC", "GN")))
+    hints = f"{file_name} {said.decode('ascii', 'ignore')}"
     scores = []
     for encoding in ("utf-8", _LATIN, *_ASIAN):
         score = sum(_score(value, encoding, is_name, file_name) for value, is_name in texts)
-        score += _IS_UTF8 * (encoding == "utf-8" and is_utf8)
-        score += _STATED * (encoding == known and all(is_text(value, encoding) for value, _ in texts))
+        score += _IS_UTF8 * (encoding == "utf-8" and encoding in fitting) + _STATED * (encoding == known in fitting)
         score += _HINTED * (re.search(_HINTS.get(encoding, "(?!)"), hints, re.IGNORECASE) is not None)
         scores.append((score, encoding))
     (best, encoding), (second, _) = sorted(scores, reverse=True)[:2]
     count = sum(not c.isascii() for value, _ in texts for c in value.decode(encoding, "replace"))
-    if best - second >= _MARGIN and (best >= _LEAST * count or (encoding == "utf-8" and is_utf8)):
+    if best - second >= _MARGIN and (best >= _LEAST * count or encoding == "utf-8" in fitting):
         return Verdict(encoding, stated if encoding == known else _CHARSETS[encoding])
     return Verdict(known or "utf-8", "")
 

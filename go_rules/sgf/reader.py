@@ -149,7 +149,7 @@ class SgfGame:
         game = Game(self.width, self.height, self.rules or rules, komi if own_komi is None else own_komi)
         if any(self.captured):
             game.set_position((), BLACK, self.captured)
-        played = 0
+        played = replaced = 0
         for index, step in enumerate(steps):
             yield game, step
             if isinstance(step, Setup):
@@ -159,6 +159,9 @@ class SgfGame:
             played += 1
             try:
                 if takes_places and game.violation(step.colour, step.point) == "occupied":
+                    replaced += 1
+                    if replaced > MAX_SETUPS:
+                        raise SgfError(f"more than {MAX_SETUPS} moves on stones")
                     self._set_up(game, Setup(cleared=(step.point,)), step.colour)
                 game.play_lenient(step.colour, step.point)
             except RuleViolation as violation:
@@ -236,6 +239,7 @@ class _Reader:
         self.encoding = encoding_of(nodes, file_name).encoding
         self.width, self.height = _size(root.get("SZ", [b"19"])[0])
         self.handicap = self._handicap()
+        self.programs = {*root.get("AP", [])}
 
     def game(self, nodes: Sequence[Mapping[str, list[bytes]]]) -> SgfGame:
         """Interpret the nodes of the main line. Raises SgfError."""
@@ -251,10 +255,11 @@ class _Reader:
             if "C" in node:
                 texts = comments.get(played, ""), *map(self._text, node["C"])
                 comments[played] = "\n\n".join(text for text in texts if text)
-        rules, said_komi = rules_from_sgf(self._root_text("RU")), self._komi_text()
+        rules = rules_from_sgf(self._root_text("RU"))
         is_territory = rules is not None and rules.scoring == SCORING_TERRITORY
-        komi = read_komi(said_komi, is_territory, self._is_from("foxwq", "SGFC:2.0"))
-        unknown = {"KM": komi is None and said_komi, "RU": rules is None and self._root_text("RU")}
+        name = "KM" if self._root_text("KM") else "KO"  # as Sina has it
+        komi = read_komi(self._root_text(name), is_territory, not self.programs.isdisjoint((b"foxwq", b"SGFC:2.0")))
+        unknown = {name: komi is None and self._root_text(name), "RU": rules is None and self._root_text("RU")}
         return SgfGame(
             width=self.width,
             height=self.height,
@@ -319,22 +324,15 @@ class _Reader:
             points.update(dict.fromkeys(rectangle))
         return list(points)
 
-    def _komi_text(self) -> str:
-        """What the root says of komi. Sina has it in KO, which has no value in the root of other files."""
-        return self._root_text("KM") or self._root_text("KO")
-
-    def _is_from(self, *programs: str) -> bool:
-        return any(value.decode("ascii", "ignore") in programs for value in self.root.get("AP", []))
-
     def _has_turned_handicap(self) -> bool:
-        is_fox = self._is_from("foxwq") or (self._is_from("GNU Go:3.8") and self.root.get("GN") == [b""])
+        is_fox = b"foxwq" in self.programs or (b"GNU Go:3.8" in self.programs and self.root.get("GN") == [b""])
         year = self._root_text("DT")[:4]
         is_old = len(year) == 4 and year.isdecimal() and year < "2018"
         return is_fox and is_old and self.width == self.height and self.handicap in (6, 7)
 
     def _captured(self) -> tuple[int, int]:
         """The captures that writer.py notes, for which SGF has nothing."""
-        found = re.fullmatch(r"(\d{1,3}):(\d{1,3})", self._root_text(CAPTURED), re.ASCII)
+        found = re.fullmatch(r"(\d{1,4}):(\d{1,4})", self._root_text(CAPTURED), re.ASCII)
         return (int(found[1]), int(found[2])) if found else (0, 0)
 
     def _handicap(self) -> int:

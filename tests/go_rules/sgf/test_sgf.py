@@ -58,6 +58,8 @@ def test_a_move_on_a_stone_takes_its_place():
     assert diagram_of(record.to_game(4)) == [".X.", ".X.", "..."]
     assert diagram_of(record.to_game()) == [".X.", ".O.", "..."]
     assert len(record.moves) == 4
+    with pytest.raises(SgfError, match="more than 300 moves on stones"):
+        parse_sgf(b"(;SZ[3]" + b";B[aa]" * 302 + b")").to_game()
 
 
 def test_points_as_smartgo_writes_them():
