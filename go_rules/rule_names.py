@@ -211,24 +211,17 @@ def _sgf_name(text: str) -> str:
     return said[0] if len(said) == 1 else text
 
 
-def rules_from_sgf(text: str) -> Rules | None:
-    """Return the rules that an RU property names: a preset, KataGo's `koSIMPLEscoreAREA...`, or words such as
-    `Japanese Rules` and `日本ルール`; None if unknown."""
+def rules_from_sgf(text: str) -> tuple[Rules, float] | None:
+    """Return the rules that an RU property names, and the komi that goes with them: a preset, KataGo's
+    `koSIMPLEscoreAREA...`, or words such as `Japanese Rules` and `日本ルール`. None if unknown."""
+    name = _sgf_name(text)
     try:
-        return named_rules(_sgf_name(text))
+        rules = named_rules(name)
     except RulesError:
         return None
-
-
-def komi_from_sgf(text: str) -> float | None:
-    """Return the komi that goes with an RU property, for a file without one: that of the preset, or of the notation, or
-    KataGo's for such rules; None if the rules are unknown."""
-    rules = rules_from_sgf(text)
-    if rules is None:
-        return None
     with contextlib.suppress(RulesError):
-        return rules_and_komi(_sgf_name(text))[1]
-    return usual_komi(rules)  # the notation has one that is no number
+        return rules_and_komi(name)
+    return rules, usual_komi(rules)  # the notation has a komi that is no number
 
 
 def rules_to_sgf(rules: Rules) -> str:

@@ -9,8 +9,11 @@ import numpy as np
 
 from nobi_machine.text import parse_number
 
-_LONGEST = 40
-"""Characters of a komi in words."""
+_HUNDREDTHS = re.compile(r"(2[5-9]|[3-9]\d)\d")
+"""With a decimal point nothing is meant in hundredths; from others than Foxwq it is where no komi is so large."""
+_FOX = re.compile(r"-?([1-9]00|[1-9]?(25|50|75))")
+_STONES = re.compile(r"-?[0-4]?\.[27]5")
+"""A larger number is somebody's own komi in points; so is one with another digit, 3.750."""
 
 
 def read_komi(text: str, is_territory: bool, is_fox: bool) -> float | None:
@@ -19,16 +22,18 @@ def read_komi(text: str, is_territory: bool, is_fox: bool) -> float | None:
     No rules give quarters of a point, so 3.75 means Chinese stones, two points each; under territory rules it means
     nothing. Foxwq (`is_fox`) and some others write hundredths of points or of stones.
     """
-    text = unicodedata.normalize("NFKC", re.sub("[½¼¾]", _fraction, text)).replace(",", ".").strip()
+    for words, fraction in _FRACTIONS.items():
+        text = text.replace(words, f" {fraction}")
+    text = unicodedata.normalize("NFKC", text).replace(",", ".").strip()
     try:
         komi = parse_number(text)
     except ValueError:
         return _in_words(text, is_territory)
-    if _is_in_hundredths(text, is_fox):
+    if (_FOX if is_fox else _HUNDREDTHS).fullmatch(text):
         # Of stones, where it is no half of a point, or as little as a komi in stones is.
         is_stones = abs(komi) < 500 and (komi % 50 != 0 or abs(komi) >= 200)
         return komi / 50 if is_stones else komi / 100
-    if _is_in_stones(text):
+    if _STONES.fullmatch(text):
         return None if is_territory else 2 * komi
     return komi + 0.0
 
@@ -37,47 +42,29 @@ def komi_text(komi: float) -> str:
     """Return the text of a KM property: a Real of SGF, which has no exponent, in as many digits as tell it from every
     other number. Where `read_komi` would take it for something else than points it has one digit more."""
     text = np.format_float_positional(komi, trim="-")
-    return f"{text}.0" if _is_in_hundredths(text, is_fox=False) else f"{text}0" if _is_in_stones(text) else text
+    return f"{text}.0" if _HUNDREDTHS.fullmatch(text) else f"{text}0" if _STONES.fullmatch(text) else text
 
 
-def _is_in_hundredths(text: str, is_fox: bool) -> bool:
-    """With a decimal point the text is never meant so; from others than Foxwq it is where no komi is so large."""
-    if is_fox:
-        return re.fullmatch(r"-?[1-9]\d{1,2}", text) is not None and int(text) % 25 == 0
-    return re.fullmatch(r"(2[5-9]|[3-9]\d)\d", text) is not None
-
-
-def _is_in_stones(text: str) -> bool:
-    """A larger number is somebody's own komi in points; so is one with another digit, 3.750."""
-    return re.fullmatch(r"-?[0-4]?\.[27]5", text) is not None
-
-
+_LONGEST = 40
+"""Characters of a komi in words."""
 _NUMERALS = str.maketrans("〇零一二三四五六七八九两兩", "0012345678922")
-_FRACTIONS = {"四分之三": " 3/4", "四分の三": " 3/4", "二分之一": " 1/2", "½": " 1/2", "¼": " 1/4", "¾": " 3/4"}
+_FRACTIONS = {"四分之三": "3/4", "四分の三": "3/4", "二分之一": "1/2", "½": "1/2", "¼": "1/4", "¾": "3/4"}
 _IN_WORDS = re.compile(
-    r"(?P<before>[^\d/]*?)(?P<sign>-?)(?P<points>\d{1,3}(?:\.\d+)?)?[^\d./]*(?P<fraction>\d/\d)?(?P<behind>[^\d/]*)"
+    r"[^\d/]*?(?P<sign>-?)(?P<points>\d{1,3}(?:\.\d+)?)?[^\d./]*(?:(?P<part>\d)/(?P<parts>[1-9]))?[^\d/]*"
 )
-
-
-def _fraction(match: re.Match[str]) -> str:
-    return _FRACTIONS[match[0]]
 
 
 def _in_words(text: str, is_territory: bool) -> float | None:
     """Read `5.5 moku`, `黒6目半`, `덤 6집반` or `3又3/4子`. More than one number, or a komi that White gives, may mean
     anything."""
-    for words, fraction in _FRACTIONS.items():
-        text = text.replace(words, fraction)
     found = _IN_WORDS.fullmatch(text.translate(_NUMERALS)) if len(text) <= _LONGEST else None
     if found is None or re.search("[白백十]|white", text.lower()):
         return None
-    points, fraction = found["points"], found["fraction"]
-    is_half = "." not in (points or "") and re.search("半|반|half", text) is not None
-    if not (points or fraction or is_half) or (fraction and (is_half or fraction[-1] == "0")):
+    points, part = found["points"], found["part"]
+    is_half = not part and "." not in (points or "") and re.search("半|반|half", text) is not None
+    if not (points or part or is_half):
         return None
-    komi = float(points or 0) + is_half / 2
-    if fraction:
-        komi += int(fraction[0]) / int(fraction[-1])
+    komi = float(points or 0) + (int(part) / int(found["parts"]) if part else is_half / 2)
     if re.search(r"子|\bzi\b|stone", text) or komi % 0.5:
         if is_territory or komi >= 5:
             return None

@@ -31,7 +31,7 @@ from go_rules.points import (
     row_of,
     to_vertex,
 )
-from go_rules.rule_names import DEFAULT_KOMI, DEFAULT_RULES, komi_from_sgf, rules_from_sgf, rules_to_sgf
+from go_rules.rule_names import DEFAULT_KOMI, DEFAULT_RULES, rules_from_sgf, rules_to_sgf
 from go_rules.rules import SCORING_TERRITORY, Rules
 from go_rules.sgf.encodings import encoding_of
 from go_rules.sgf.grammar import MAX_BYTES, SgfError, parse_game
@@ -255,7 +255,7 @@ class _Reader:
             if "C" in node:
                 texts = comments.get(played, ""), *map(self._text, node["C"])
                 comments[played] = "\n\n".join(text for text in texts if text)
-        rules = rules_from_sgf(self._root_text("RU"))
+        rules, usual_komi = rules_from_sgf(self._root_text("RU")) or (None, None)
         is_territory = rules is not None and rules.scoring == SCORING_TERRITORY
         name = "KM" if self._root_text("KM") else "KO"  # as Sina has it
         komi = read_komi(self._root_text(name), is_territory, not self.programs.isdisjoint((b"foxwq", b"SGFC:2.0")))
@@ -265,7 +265,7 @@ class _Reader:
             height=self.height,
             steps=tuple(steps),
             komi=komi,
-            usual_komi=komi_from_sgf(self._root_text("RU")) if komi is None else None,
+            usual_komi=usual_komi if komi is None else None,
             rules=rules,
             handicap=self.handicap,
             has_turned_handicap=self._has_turned_handicap(),

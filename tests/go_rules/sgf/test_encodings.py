@@ -174,7 +174,7 @@ def test_a_name_alone_tells_its_encoding():
     """Names of two characters and more, of which the tables of usual characters know nothing."""
     read = [parse_sgf(b"(;PB[%b];B[aa])" % name.encode(encoding)).black == name for encoding, name in PLAYERS]
     assert len({name for _, name in PLAYERS}) > 290
-    assert sum(read) / len(read) > 0.97
+    assert sum(read) / len(read) > 0.98
     assert all(parse_sgf(f"(;PB[{name}];B[aa])".encode()).black == name for _, name in PLAYERS)
 
 
@@ -191,7 +191,8 @@ def test_a_name_alone_tells_its_encoding():
         ("井山裕太", "shift_jis", b"CA[GB2312]", ""),
         ("박정환", "euc_kr", b"CA[ISO-8859-1]", ""),
         ("柯洁", "utf-8", b"CA[GB2312]", ""),
-        ("Шикшин", "cp1251", b"CA[windows-1251]", ""),
+        ("Шикшин", "cp1251", b"", ""),
+        ("Łukasz", "cp1250", b"CA[windows-1250]", ""),
         ("表能", "iso2022_jp", b"", ""),
     ],
 )
@@ -200,8 +201,8 @@ def test_what_else_tells_an_encoding(name, encoding, more, file_name):
 
 
 def test_what_nobody_can_tell_stays_and_the_rest_is_said():
-    unknown = b"(;SZ[9]PB[%b];B[ee])" % "Шикшин".encode("cp1251")
-    assert parse_sgf(unknown).black == "\ufffd" * 6
+    unknown = b"(;SZ[9]PB[%b];B[ee])" % "Łukasz".encode("cp1250")
+    assert parse_sgf(unknown).black == "\ufffdukasz"
     assert annotated(unknown, {0: Note("x")}) == unknown.replace(b";B", b"C[x];B") + b"\n"
     told = b"(;SZ[9]PB[%b]CA[UTF-8];B[ee])" % "柯洁".encode("gbk")
     assert annotated(told, {0: Note("x 好")}) == told.replace(b"CA[UTF-8]", b"CA[GB18030]C[x \\\\u597d]") + b"\n"
