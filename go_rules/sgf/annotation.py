@@ -49,8 +49,9 @@ def annotated(data: bytes, notes: Mapping[int, Note], file_name: str = "") -> by
     root = game.nodes[0]
     verdict = encoding_of([node.properties for node in game.nodes], file_name)
     is_utf8 = verdict.encoding == "utf-8"
-    is_sound = is_text(game.content, verdict.encoding) and not (is_utf8 and game.content != game.structure)
-    charset = verdict.charset if is_sound else ""
+    values = (value for node in game.nodes for values in node.properties.values() for value in values)
+    is_sound = all(is_text(text, verdict.encoding) for text in (game.content, *values))
+    charset = verdict.charset if is_sound and (not is_utf8 or game.content == game.structure) else ""
     encoding = "utf-8" if is_utf8 and charset else "ascii"
     stated = root.properties.get("CA", [b""])[0].decode("ascii", "ignore").strip()
     edits: list[_Edit] = []
