@@ -167,10 +167,9 @@ _CHARSETS = {
 _HINTS = {
     "gb18030": r"\.cn\b|china|chinese|beijing|shanghai|foxwq|sina|multigo|weiqi",
     "cp950": r"\.tw\b|taiwan|taipei",
-    "cp932": r"\.jp\b|japan|tokyo|pandanet|honinbo|meijin|kisei|gosei|judan",
+    **dict.fromkeys(("cp932", "euc_jp"), r"\.jp\b|japan|tokyo|pandanet|honinbo|meijin|kisei|gosei|judan"),
     "cp949": r"\.kr\b|korea|seoul|tygem|\boro\b|baduk",
 }
-_HINTS["euc_jp"] = _HINTS["cp932"]
 """What speaks for an encoding in the name of a program, a source, an event, a place or the file."""
 _SAMPLE = 2_000
 """How many bytes of a game's texts are judged; the names come first."""
