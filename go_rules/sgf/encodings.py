@@ -201,8 +201,7 @@ def encoding_of(nodes: Sequence[Mapping[str, list[bytes]]], file_name: str = "")
             known, stated = "iso2022_jp", "ISO-2022-JP"
         if room <= 0:
             break
-    if not texts:
-        known = known or "utf-8"
+    known = known or (None if texts else "utf-8")
     fitting = {e for e in ("utf-8", known, *_EUROPEAN, *_ASIAN) if e and all(is_text(value, e) for value, _ in texts)}
     if "utf-8" in fitting and known not in (None, *_ASIAN) and (texts or known == "utf-8"):
         return Verdict("utf-8", "UTF-8")  # no text in another of these encodings looks like that

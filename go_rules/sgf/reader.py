@@ -147,8 +147,7 @@ class SgfGame:
         """What `positions` yields, played by these steps, up to a move on a stone unless it `takes_places`."""
         own_komi = self.komi_to_play
         game = Game(self.width, self.height, self.rules or rules, komi if own_komi is None else own_komi)
-        if any(self.captured):
-            game.set_position((), BLACK, self.captured)
+        game.set_position((), BLACK, self.captured)
         played = replaced = 0
         for index, step in enumerate(steps):
             yield game, step
@@ -326,8 +325,7 @@ class _Reader:
 
     def _has_turned_handicap(self) -> bool:
         is_fox = b"foxwq" in self.programs or (b"GNU Go:3.8" in self.programs and self.root.get("GN") == [b""])
-        year = self._root_text("DT")[:4]
-        is_old = len(year) == 4 and year.isdecimal() and year < "2018"
+        is_old = re.match(r"20(0\d|1[0-7])\b", self._root_text("DT")) is not None
         return is_fox and is_old and self.width == self.height and self.handicap in (6, 7)
 
     def _captured(self) -> tuple[int, int]:
