@@ -62,14 +62,14 @@ class Pool:
     def __init__(
         self,
         threads: int,
-        do: Callable[[Unit, int], bytes],
+        do: Callable[[Unit, int], bytes | None],
         leave: Callable[[int], None] = lambda _place: None,
         interrupt: Callable[[], None] = lambda: None,
         stop: threading.Event | None = None,
     ) -> None:
         """`do` works a unit out at a place, and `leave` is called there when nothing is left to do. `interrupt` makes
-        every `do` return or raise soon, whose result counts for nothing then. `stop` may be set from outside, if `do`
-        watches it, too."""
+        every `do` end soon, with None if there is no result. `stop` may be set from outside, if `do` watches it,
+        too."""
         self._threads, self._do, self._leave, self._interrupt = threads, do, leave, interrupt
         self._lock = threading.Lock()
         self._batches: list[Batch] = []
@@ -118,10 +118,9 @@ class Pool:
                 except Exception as error:
                     vars(error)["unit"] = unit.name
                     raise
-                with self._lock:
-                    if self.stopped.is_set():
-                        return
-                    keep(unit, result)
+                if result is not None:
+                    with self._lock:
+                        keep(unit, result)
             if not self.stopped.is_set():
                 self._leave(place)
         except BaseException as error:

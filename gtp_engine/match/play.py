@@ -120,7 +120,7 @@ class Series:
     def _contest(self, unit: Unit) -> Contest:
         return self._contests[msgspec.json.decode(unit.arguments)[0]]
 
-    def _play(self, unit: Unit, table: int) -> bytes:
+    def _play(self, unit: Unit, table: int) -> bytes | None:
         """Play a game at a table, with the engines of its match."""
         contest, number = self._contest(unit), msgspec.json.decode(unit.arguments)[1]
         if self._served.get(table) is not contest:
@@ -132,6 +132,8 @@ class Series:
         a, b, *judge = self._engines[table]
         referee = Referee(number, (a, b), black, agreed.terms, agreed.conduct, opening, *judge)
         played = referee.play()
+        if self._pool.stopped.is_set():  # the engines were killed under the referee
+            return None
         return msgspec.json.encode(PlayedGame(played, _game_sgf(referee.game, played, contest.record.terms.names)))
 
     def _seat(self, table: int, contest: Contest) -> None:

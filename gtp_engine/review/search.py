@@ -259,8 +259,8 @@ class Searches:
             if place is not None:
                 run.append(place)
 
-    def _search(self, unit: Unit, _place: int) -> bytes:
-        """Search the positions of a unit; the result counts for nothing where `stop` was set."""
+    def _search(self, unit: Unit, _place: int) -> bytes | None:
+        """Search the positions of a unit, until `stop` is set."""
         asked = msgspec.json.decode(unit.arguments, type=Stretch)
         values = {**self._configuration.values, **self._values, "seed": unit.seed}
         player = make_player(dataclasses.replace(self._configuration, values=values), self._first)
@@ -272,7 +272,7 @@ class Searches:
                 )
                 result = player.search(request)
                 if self._stop.is_set():
-                    break
+                    return None
                 opinions.append(Opinion.of(result))
         finally:
             player.close()

@@ -39,11 +39,11 @@ def test_an_error_ends_all_units_and_names_its_own() -> None:
     released = threading.Event()
     kept: list[str] = []
 
-    def do(unit: Unit, _place: int) -> bytes:
+    def do(unit: Unit, _place: int) -> bytes | None:
         if unit.name == "bad":
             raise ValueError("no such thing")
         released.wait(20)
-        return b""
+        return None
 
     pool = Pool(2, do, lambda _place: pytest.fail("nothing is left in order"), released.set)
     with pytest.raises(ValueError, match="no such thing") as caught:
