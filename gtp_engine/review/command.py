@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,7 +25,8 @@ from nobi_machine.streams import note, print_json
 from nobi_machine.text import printable_path
 
 if TYPE_CHECKING:
-    from gtp_engine.review.judged import Review
+    from go_rules.sgf.variations import Branch
+    from gtp_engine.review.judged import JudgedMove, Review
     from gtp_engine.review.search import Plan
 
 DEFAULT_LEAST = 4.0
@@ -42,6 +44,8 @@ class Subject(NamedTuple):
     plan: Plan
     target: Path
     """The file of its review."""
+    variations: list[tuple[Branch, Plan]]
+    """Those that are reviewed too."""
 
 
 @click.command()
@@ -55,6 +59,8 @@ class Subject(NamedTuple):
 @click.option("--to", "last", type=Count(1), metavar="N", help="End with move N.  [default: the last]")
 @click.option("--least", "percent", type=Number(0, 100), default=DEFAULT_LEAST, show_default=True, metavar="PERCENT",
               help="A better line is written beside each move that lost so much of the winning chance.")  # fmt: skip
+@click.option("--variations", "has_variations", is_flag=True,
+              help="Analyse the variations of the files, too: comments and marks.")  # fmt: skip
 @click.option("--json", "prints_json", is_flag=True, help="Print the review as one JSON object instead of tables.")
 @parameter_options("review", absent=ABSENT)
 @config_options
@@ -65,6 +71,7 @@ def review(
     first: int,
     last: int | None,
     percent: float,
+    has_variations: bool,
     prints_json: bool,
     config_file: Path | None,
     settings: tuple[str, ...],
@@ -96,7 +103,11 @@ def review(
     from nobi_machine.interruption import interruptible
 
     subjects, failures = _subjects(
-        {sources[0]: target} if is_file else _games(sources, target), configuration, options, (first, last)
+        {sources[0]: target} if is_file else _games(sources, target),
+        configuration,
+        options,
+        (first, last),
+        has_variations,
     )
     made: dict[str, Review] = {}
     if subjects:
@@ -165,7 +176,11 @@ def _games(sources: Sequence[Path], out: Path) -> dict[Path, Path]:
 
 
 def _subjects(
-    games: Mapping[Path, Path], configuration: Configuration, options: Mapping[str, Any], moves: tuple[int, int | None]
+    games: Mapping[Path, Path],
+    configuration: Configuration,
+    options: Mapping[str, Any],
+    moves: tuple[int, int | None],
+    has_variations: bool,
 ) -> tuple[dict[str, Subject], int]:
     """Read the games, and say on stderr which cannot be reviewed. Return them by their names, and how many cannot."""
     from go_rules.sgf.grammar import SgfError
@@ -186,13 +201,31 @@ def _subjects(
                 raise record.error("it is a review already; review the game that it was made of")
             try:
                 plan = Plan.of(record.game, record.rules, record.komi, numbers)
+                variations = list(_variations(record, plan)) if has_variations else []
             except SgfError as error:
                 raise record.error(str(error)) from None
-            found[printable_path(path)] = Subject(record, plan, target)
+            found[printable_path(path)] = Subject(record, plan, target, variations)
         except (UserError, OSError) as error:
             note(explain(error))
             failures += 1
     return found, failures
+
+
+def _variations(record: Record, plan: Plan) -> Iterator[tuple[Branch, Plan]]:
+    """Yield the variations of a record whose own moves can be reviewed, and say on stderr which cannot be played."""
+    from go_rules.sgf.grammar import SgfError
+    from go_rules.sgf.reader import parse_sgf
+    from go_rules.sgf.variations import branches
+    from gtp_engine.review.search import Plan
+
+    for number, branch in enumerate(branches(record.content), 1):
+        try:
+            line = dataclasses.replace(parse_sgf(branch.text), komi=plan.komi, rules=plan.rules)
+            numbers = range(branch.first + 1, len(line.moves) + 1)
+            if numbers:
+                yield branch, Plan.of(line, plan.rules, plan.komi, numbers)
+        except SgfError as error:
+            note(f"{printable_path(record.path)}: variation {number}: {error}")
 
 
 def _review(
@@ -211,7 +244,8 @@ def _review(
     from go_rules.points import BLACK, WHITE
     from go_rules.rule_names import rules_to_sgf
     from go_rules.sgf.annotation import annotated
-    from gtp_engine.review.judged import Review, notes_of
+    from go_rules.sgf.variations import annotated_branches
+    from gtp_engine.review.judged import Review, move_notes, notes_of
     from gtp_engine.review.search import Searches
     from nobi_machine.files import create_whole, read_regular
     from nobi_machine.units import Results
@@ -223,20 +257,27 @@ def _review(
     searches = Searches(configuration, configuration.engine.visits or DEFAULT_VISITS, parallel, stop)
     failures = 0
     try:
-        plans = {name: each.plan for name, each in subjects.items()}
+        plans: dict[str, Plan] = {}
         for name, subject in subjects.items():
-            if os.path.lexists(subject.target) and not searches.knows(name, plans[name], results):
+            if os.path.lexists(subject.target) and not searches.knows(name, subject.plan, results):
                 note(f"{printable_path(subject.target)}: exists already, and is left as it is")
                 failures += 1
-                del plans[name]
+                continue
+            for number, (_, line) in enumerate(subject.variations, 1):
+                plans[f"{name}, variation {number}"] = line
+            plans[name] = subject.plan
         total = sum(plan.division(searches.visits).total(len(plan.positions)) for plan in plans.values())
         with ProgressBar("review", total) as bar:
 
             def progress(visits: int, unit: str) -> None:
                 bar.update(bar.done + (visits if unit else 0), (bar.total or 0) - (0 if unit else visits), unit)
 
+            beside: list[Sequence[JudgedMove]] = []
             for name, moves in searches.review(plans, results, progress):
-                record, plan, target = subjects[name]
+                if name not in subjects:
+                    beside.append(moves)
+                    continue
+                record, plan, target, variations = subjects[name]
                 loaded = record.game
                 made[name] = Review(
                     moves=moves,
@@ -248,7 +289,13 @@ def _review(
                     rules=rules_to_sgf(plan.rules),
                     komi=plan.komi,
                 )
-                content = annotated(record.content, notes_of(made[name], least))
+                content, height = record.content, loaded.height
+                if variations:
+                    noted = (move_notes(those, height, least) for those in beside)
+                    branches = (branch for branch, _ in variations)
+                    content = annotated_branches(content, zip(branches, noted, strict=True))
+                    beside.clear()
+                content = annotated(content, notes_of(made[name], least))
                 try:
                     target.parent.mkdir(parents=True, exist_ok=True)
                     create_whole(target, content)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import count
 from typing import Any
@@ -180,7 +180,12 @@ def notes_of(review: Review, least: float) -> dict[int, Note]:
         *(f"{COLOUR_NAMES[side].capitalize()}: {_said(summary)}." for side, summary in review.summaries.items()),
     ]
     root = Note("\n".join(lines), _values(review.moves[0].before))
-    return {0: root, **{move.number: _note(move, review.height, least) for move in review.moves}}
+    return {0: root, **move_notes(review.moves, review.height, least)}
+
+
+def move_notes(moves: Iterable[JudgedMove], height: int, least: float) -> dict[int, Note]:
+    """Return what is written beside moves on a board of so many rows, by their numbers; `least` as for `notes_of`."""
+    return {move.number: _note(move, height, least) for move in moves}
 
 
 def as_json(review: Review) -> dict[str, Any]:

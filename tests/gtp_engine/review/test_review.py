@@ -349,3 +349,28 @@ def test_the_visits_are_divided() -> None:
         for n in range(1, 19)
     ]
     assert plan.doubtful(judged_moves, 2) == [6, 7]
+
+
+def test_variations_are_reviewed_where_that_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record, target = tmp_path / "game.sgf", tmp_path / "out.sgf"
+    record.write_text("(;SZ[9]KM[7];B[ee](;W[gc];B[cg])(;W[aa]C[Why [not\\]?](;B[cg])(;B[gg];W[gg])))")
+    assert cli.run(["review", str(record), "--out", str(target), *QUICK, "--variations", "--json"]) == 0
+    printed = capsys.readouterr()
+    assert [move["move"] for move in json.loads(printed.out)["moves"]] == ["E5", "G7", "C3"]
+    assert printed.err == f"nobi: {record}: variation 2: move 4 (white G3) is illegal: occupied\n"
+    tree = sgf.Sgf_game.from_bytes(target.read_bytes())
+    (first,) = tree.get_root()
+    _, answered = (child for child in first if child.get_move()[1] in ((6, 6), (8, 0)))
+    assert answered.get("C").startswith("Why [not]?\n\n")
+    assert answered.get("BM") == 2
+    reviewed, illegal = answered
+    assert "Black wins" in reviewed.get("C")
+    assert not illegal.has_property("C")
+
+
+def test_a_file_without_variations_is_the_same_with_them(tmp_path: Path) -> None:
+    record, targets = tmp_path / "game.sgf", [tmp_path / "a.sgf", tmp_path / "b.sgf"]
+    record.write_text(RECORD)
+    for target, more in zip(targets, ([], ["--variations"]), strict=True):
+        assert cli.run(["review", str(record), "--out", str(target), *QUICK, *more]) == 0
+    assert targets[0].read_bytes() == targets[1].read_bytes()
