@@ -7,6 +7,7 @@ once need not be worked out again, and random numbers that begin with the key ar
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -148,7 +149,10 @@ class Lines:
     """A file of lines, of which each is appended whole. A last one that was cut off counts for nothing."""
 
     def __init__(self, path: Path, most_bytes: int = MOST_BYTES) -> None:
-        """Read the lines of the file, if there is one. Raises OSError."""
+        """Read the lines of the file, if there is one. Raises OSError, also for a link: nothing is written through
+        one."""
+        if path.is_symlink():
+            raise OSError(errno.ELOOP, "a link, and not a file", str(path))
         self._path = path
         content = read_regular(path, most_bytes) if os.path.lexists(path) else b""
         self._whole = content.rfind(b"\n") + 1

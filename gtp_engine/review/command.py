@@ -115,7 +115,7 @@ def review(
             failures += _review(subjects, configuration, parallel, percent / 100, folder / RESULTS, stop, made)
             if is_file and made and not failures:
                 (folder / RESULTS).unlink()
-        if stop.is_set():
+        if stop.is_set() and not made:
             note("the review was interrupted; the same command goes on with it")
             return EXIT_INTERRUPTED
         with contextlib.suppress(OSError):  # it is not empty

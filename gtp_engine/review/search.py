@@ -22,6 +22,7 @@ from go_rules.game import Game, Move
 from go_rules.rules import Rules
 from go_rules.sgf.reader import Setup, SgfGame
 from gtp_engine.configuration.configuration import Configuration
+from gtp_engine.errors import UserError
 from gtp_engine.networks import suited_to
 from gtp_engine.players import make_player
 from gtp_engine.review.judged import JudgedMove, Opinion
@@ -285,8 +286,11 @@ def _visits(unit: Unit) -> int:
 
 
 def _opinions(units: Units, results: Results) -> dict[int, Opinion]:
-    """Read what was found at some positions, by their places."""
+    """Read what was found at some positions, by their places. Raises UserError where somebody changed the results."""
     found: dict[int, Opinion] = {}
     for places, unit in units:
-        found |= zip(places, msgspec.json.decode(results[unit], type=list[Opinion]), strict=True)
+        try:
+            found |= zip(places, msgspec.json.decode(results[unit], type=list[Opinion]), strict=True)
+        except (msgspec.MsgspecError, ValueError):
+            raise UserError(f"{unit.name}: the result that was kept is damaged; choose another --out") from None
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -98,3 +99,11 @@ def test_lines_that_were_cut_off_are_replaced_when_one_is_added(tmp_path: Path) 
     lines.append(b"two")
     lines.append(b"three")
     assert path.read_bytes() == b"one\ntwo\nthree\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a permission there")
+def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "lines").symlink_to(tmp_path / "mine")
+    with pytest.raises(OSError, match="a link, and not a file"):
+        Lines(tmp_path / "lines")
+    assert not (tmp_path / "mine").exists()

@@ -330,10 +330,23 @@ def test_what_was_killed_goes_on_and_comes_to_the_same(tmp_path: Path, monkeypat
     monkeypatch.setattr(Results, "add", killed)
     while cli.run([*command, str(often)]) == 130:
         found = tmp_path / "often.sgf.part" / "review.results"
-        found.write_bytes(found.read_bytes() + b"0123 [")
+        found.write_bytes(found.read_bytes() + b"0123")
     assert len(done) == len(set(done)) == 9
     assert often.read_bytes() == once.read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["game.sgf", "often.sgf", "once.sgf"]
+
+
+def test_results_that_somebody_changed_get_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "game.sgf").write_text(RECORD)
+    command = ["review", str(tmp_path), "--out", str(tmp_path / "out"), *QUICK]
+    assert cli.run(command) == 0
+    results = tmp_path / "out" / "review.results"
+    for text, message in (("{}", "the result that was kept is damaged"), ("\nno", "not a file of results")):
+        results.write_text(results.read_text()[:33] + text + "\n")
+        capsys.readouterr()
+        assert cli.run(command) == 1
+        (line,) = capsys.readouterr().err.splitlines()
+        assert f"{message}; choose another --out" in line
 
 
 def test_the_visits_are_divided() -> None:
