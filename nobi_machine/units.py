@@ -34,7 +34,7 @@ class Unit:
     name: str
     """What messages call it."""
     task: str
-    """Which of our functions does it."""
+    """What is to be done, by its name: `match`, `review`, ..."""
     arguments: bytes
 
     @cached_property

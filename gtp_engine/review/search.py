@@ -255,7 +255,7 @@ class Searches:
                     visits=visits,
                 )
                 title = f"{name}, positions {run[0] + 1} to {run[-1] + 1}"
-                yield run, Unit(title, f"{__name__}.search", msgspec.json.encode(asked))
+                yield run, Unit(title, "review", msgspec.json.encode(asked))
                 run = []
             if place is not None:
                 run.append(place)
