@@ -16,7 +16,7 @@ from gtp_engine.configuration.configuration import Configuration, tell
 from gtp_engine.configuration.parameters import Count, Number, config_options, parameter_options
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError, explain
-from gtp_engine.players import check_files
+from gtp_engine.players import check_files, compile_beside
 from gtp_engine.session.records import ABSENT, DEFAULT_VISITS, Record, read_record
 from nobi_machine.interruption import EXIT_INTERRUPTED
 from nobi_machine.locks import folder_for_one
@@ -94,14 +94,19 @@ def review(
     is_one = len(sources) == 1 and not sources[0].is_dir()
     target = out or _default_target(sources[0], is_one)
     is_file = target.suffix.lower() == SUFFIX and not target.is_dir()
-    if is_file and not is_one:
-        raise UserError(f"{printable_path(target)}: the reviews of several games need a folder")
-    if is_file:
-        _require_writable(target)
+    for is_wrong, reason in (
+        (not is_one, "the reviews of several games need a folder"),
+        (not target.parent.is_dir(), "the review must be in a folder that exists"),
+        (os.path.lexists(target), "exists already; name a new file"),
+    ):
+        if is_file and is_wrong:
+            raise UserError(f"{printable_path(target)}: {reason}")
     folder = target.with_name(target.name + ".part") if is_file else target
     from gtp_engine.review.judged import as_json, index_as_json, print_index, print_tables
+    from gtp_engine.session.loading import warm_up_rules
     from nobi_machine.interruption import interruptible
 
+    warm_up_rules(lambda: compile_beside(configuration))
     subjects, failures = _subjects(
         {sources[0]: target} if is_file else _games(sources, target),
         configuration,
@@ -137,39 +142,23 @@ def _refuse_old_order(sources: Sequence[Path], out: Path | None) -> None:
 
 def _default_target(source: Path, is_one: bool) -> Path:
     """Return where reviews are written if nobody says it."""
-    if is_one:
-        return source.with_name(f"{source.stem}-review{SUFFIX}")
     path = source.resolve()
-    return path.with_name(f"{path.stem if path.suffix.lower() == SUFFIX else path.name}-review")
-
-
-def _require_writable(target: Path) -> None:
-    """Raise UserError unless a new file of this name can be written, which a long search would find out too late.
-    Raises OSError."""
-    from nobi_machine.files import written_beside
-
-    if not target.parent.is_dir():
-        raise UserError(f"{printable_path(target)}: the review must be in a folder that exists")
-    if os.path.lexists(target):
-        raise UserError(f"{printable_path(target)}: exists already; name a new file")
-    with written_beside(target, b""):
-        pass
+    name = path.stem if path.suffix.lower() == SUFFIX else path.name
+    return source.with_name(f"{source.stem}-review{SUFFIX}") if is_one else path.with_name(f"{name}-review")
 
 
 def _games(sources: Sequence[Path], out: Path) -> dict[Path, Path]:
     """Return the files of games, those of folders in the order of their names, with the files of their reviews. Raises
     UserError."""
     games: dict[Path, Path] = {}
+    taken: dict[Path, Path] = {}
     for source in sources:
-        within = sorted(source.rglob("*")) if source.is_dir() else [source]
-        for path in within:
+        for path in sorted(source.rglob("*")) if source.is_dir() else [source]:
             is_game = path.suffix.lower() == SUFFIX and path.is_file() and out.resolve() not in path.resolve().parents
             if is_game or path is source:
-                games[path] = out / (path.relative_to(source) if source.is_dir() else path.name)
-    taken: dict[Path, Path] = {}
-    for path, target in games.items():
-        if (other := taken.setdefault(target, path)) is not path:
-            raise UserError(f"{printable_path(path)} and {printable_path(other)}: their reviews have one name")
+                games[path] = target = out / (path.relative_to(source) if source.is_dir() else path.name)
+                if (other := taken.setdefault(target, path)) != path:
+                    raise UserError(f"{printable_path(path)} and {printable_path(other)}: their reviews have one name")
     if not games:
         raise UserError(f"{printable_path(sources[0])}: no {SUFFIX} file in it")
     return games

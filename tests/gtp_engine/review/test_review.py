@@ -223,7 +223,7 @@ def test_a_folder_without_permission_is_told_before_the_work(
     record.write_text(RECORD)
     tmp_path.chmod(0o500)
     assert cli.run(["review", str(record), "--out", str(tmp_path / "out.sgf")]) == 1
-    assert "out.sgf: Permission denied" in capsys.readouterr().err
+    assert "out.sgf.part: Permission denied" in capsys.readouterr().err
     tmp_path.chmod(0o700)
 
 
