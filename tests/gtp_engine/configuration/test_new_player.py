@@ -22,7 +22,7 @@ class DicePlayer:
     def __init__(self, parameters):
         self.parameters = parameters
 
-PLAYERS["dice"] = PlayerKind("dice", lambda configured: DicePlayer(configured.fill(DiceParameters())), DiceParameters)
+PLAYERS["dice"] = PlayerKind("dice", lambda given, _: DicePlayer(given.fill(DiceParameters())), DiceParameters)
 
 from click.testing import CliRunner
 from gtp_engine.command_line import nobi
