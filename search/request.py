@@ -158,8 +158,8 @@ class SearchRequest:
     pondering: bool = False
     """Whether the engine thinks on its opponent's time, so that its own side is the one that is not to move."""
     likelihoods: NDArray[np.float64] | None = None
-    """[H*W + 1] how likely people play each move, the pass last; None where they are not asked. Only the player `nobi`
-    reads it."""
+    """[H*W + 1] how likely people play each move, the pass last; None where the caller has not asked them. Only the
+    player `nobi` reads it."""
     fresh: bool = False
     """Whether to start from an empty tree, whatever earlier searches learned. Evaluations are remembered all the
     same."""

@@ -8,11 +8,12 @@ seeded by texts: the sum of PCG32 (O'Neill 2014) and xorshift1024* (Vigna 2014).
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import struct
 from array import array
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -25,8 +26,6 @@ from go_rules.points import (
     WHITE,
     board_points,
     column_of,
-    neighbours,
-    opponent,
     row_of,
 )
 from go_rules.rules import Rules
@@ -123,32 +122,20 @@ def resolved(stones: Iterable[tuple[int, int]], width: int, height: int) -> tupl
     """Put stones, (colour, point) each, on an empty board in turn, and return those that remain. Each replaces what
     stood there, takes off the opponent's chains that lose their last liberty, and then its own chain if that has
     none."""
-    standing: dict[int, int] = {}
-    points = frozenset(board_points(width, height))
+    game = Game(width, height)
     for colour, point in stones:
-        standing.pop(point, None)
-        standing[point] = colour
-        theirs = [neighbour for neighbour in neighbours(point) if standing.get(neighbour) == opponent(colour)]
-        for start in (*theirs, point):
-            for dead in _dead_chain(standing, start, points):
-                del standing[dead]
-    return tuple((colour, point) for point, colour in standing.items())
+        if game.position["board"][point] != EMPTY:
+            game.set_position([stone for stone in _standing(game) if stone[1] != point], BLACK)
+        with contextlib.suppress(RuleViolation):  # a stone alone that has no liberty
+            game.play_lenient(colour, point)
+    return _standing(game)
 
 
-def _dead_chain(standing: Mapping[int, int], start: int, points: frozenset[int]) -> set[int]:
-    """The chain at a point if it has no liberty; empty if it has one, or if no stone stands there."""
-    colour = standing.get(start)
-    if colour is None:
-        return set()
-    chain, open_ = {start}, [start]
-    while open_:
-        for neighbour in neighbours(open_.pop()):
-            if neighbour in points and neighbour not in standing:
-                return set()
-            if standing.get(neighbour) == colour and neighbour not in chain:
-                chain.add(neighbour)
-                open_.append(neighbour)
-    return chain
+def _standing(game: Game) -> tuple[tuple[int, int], ...]:
+    """The stones on the board, (colour, point) each."""
+    board = game.position["board"]
+    points = board_points(game.width, game.height)
+    return tuple((int(board[point]), point) for point in points if board[point] != EMPTY)
 
 
 _BITS_32, _BITS_64 = (1 << 32) - 1, (1 << 64) - 1
@@ -227,9 +214,7 @@ def table() -> ZobristTable:
 def position_hashes(game: Game) -> tuple[str, str]:
     """Compute `thisHash` of the present position, and `symHash`: the smallest of those of its eight symmetries."""
     position, numbers = game.position, table()
-    contents = position["board"]
-    points = board_points(game.width, game.height)
-    stones = [(column_of(p), row_of(p), int(contents[p])) for p in points if contents[p] != EMPTY]
+    stones = [(column_of(point), row_of(point), colour) for colour, point in _standing(game)]
     ko = int(position["ko"])
     hashes = []
     for symmetry in range(8):

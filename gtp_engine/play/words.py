@@ -118,11 +118,10 @@ def terms_text(game: Game, komi: float, person: int) -> str:
 
 def opponent_text(session: Session) -> str:
     """Write who plays against the person, and what limits the thinking."""
-    network, settings = session.player.evaluator, session.settings
-    visits, seconds = settings.search_limits()
+    network, most = session.player.evaluator, session.settings.limits()
     limits = [
         f"{limit:g} {unit}"
-        for limit, unit in ((visits, "visits"), (settings.playouts, "playouts"), (seconds, "seconds"))
+        for limit, unit in ((most.visits, "visits"), (most.playouts, "playouts"), (most.seconds, "seconds"))
         if limit is not None
     ]
     with_what = "without a network" if network is None else f"with the network {printable(network.attributes.name)}"

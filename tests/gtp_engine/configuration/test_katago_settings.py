@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from go_rules.rule_names import named_rules
 from gtp_engine import cli
 from gtp_engine.configuration.configuration import Configuration
-from gtp_engine.configuration.katago import Adopted, Settings, adopt, read_settings
+from gtp_engine.configuration.katago import Adopted, Settings, adopt, of_a_game, read_settings
 from gtp_engine.errors import UserError
 from gtp_engine.gtp import command
 from gtp_engine.session.records import conditions
@@ -43,7 +43,7 @@ nnMaxBatchSize = 32
 
 
 def adopted_from(texts: dict[str, str], has_human_net: bool = False) -> Adopted:
-    return adopt(Settings(texts, {}, []), has_human_net)
+    return adopt(Settings(texts, {}, []), of_a_game(has_human_net))
 
 
 def test_what_is_ours_is_adopted_and_the_rest_is_named() -> None:
@@ -57,7 +57,8 @@ def test_what_is_ours_is_adopted_and_the_rest_is_named() -> None:
     ignored = {"logDir": "x", "numSearchThreads": "6", "searchFactorAfterOnePass": "0.50", "humanSLProfile": ""}
     adopted = adopted_from(given | ignored)
     assert adopted.values == {
-        "visits": 500, "rules": "japanese", "analysis_counter_mirror": True, "size": "13", "lag": 1.0
+        "visits": 500, "rules": "japanese", "analysis_counter_mirror": True, "size": "13", "lag": 1.0,
+        "human_profile": None,
     }  # fmt: skip
     assert adopted.implied == {"counter_mirror": True}
     assert adopted.unused == ["logDir", "numSearchThreads"]
@@ -219,7 +220,7 @@ def test_files_in_the_encodings_of_windows(encoding: str, tmp_path: Path) -> Non
     """PowerShell writes UTF-16 by `>`, and Notepad may begin with a mark; in the rest only comments are lost."""
     file = tmp_path / "gtp.cfg"
     file.write_text("maxVisits = 3 # für heute\nmaxTime = 2\n", encoding=encoding)
-    settings = read_settings([file], [], lambda _name, _text: None)
+    settings = read_settings([file], [], lambda _setting: None)
     assert (settings.texts, settings.complaints) == ({"maxVisits": "3", "maxTime": "2"}, [])
 
 

@@ -17,7 +17,7 @@ from gtp_engine import cli
 from gtp_engine.configuration import parameters
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.edit import write_values
-from gtp_engine.configuration.katago import Settings, adopt
+from gtp_engine.configuration.katago import Settings, adopt, of_a_game
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
 from gtp_engine.players import check, chosen_player, make_surely
@@ -179,7 +179,7 @@ def test_a_departed_value_is_a_line_on_the_command_line_too(file: Path, capsys: 
     for command in ("gtp", "benchmark"):
         assert cli.run([command, "--precision", "int8", "--net", "gone.bin.gz"]) == 1
         assert capsys.readouterr().err == f"nobi: {gone}\nnobi: gone.bin.gz: No such file or directory\n"
-    adopted = adopt(Settings({"precision": "int8"}, {}, []))
+    adopted = adopt(Settings({"precision": "int8"}, {}, []), of_a_game(False))
     assert (adopted.values, adopted.reasons) == ({"precision": "auto"}, [gone])
 
 

@@ -15,7 +15,8 @@ import pytest
 
 from gtp_engine import cli
 from gtp_engine.configuration.settings import EngineSettings
-from gtp_engine.json_engine.command import OF_A_DIALOGUE
+from gtp_engine.json_engine.command import OF_A_PROCESS
+from gtp_engine.json_engine.options import OF_QUERIES
 from gtp_engine.stdio import MAX_LINE
 from nobi_machine.parameters import declared
 from nobi_machine.text import printable_path
@@ -114,8 +115,8 @@ def test_a_script(tmp_path: Path) -> None:
     assert "ready to begin handling requests\n" in done.stderr
 
 
-def test_what_means_nothing_to_an_analysis_is_a_parameter() -> None:
-    assert {each.name for each in declared(EngineSettings)} >= OF_A_DIALOGUE
+def test_what_means_something_to_an_analysis_is_a_parameter() -> None:
+    assert {each.name for each in declared(EngineSettings)} >= OF_QUERIES | OF_A_PROCESS
 
 
 @needs_signals
