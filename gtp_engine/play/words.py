@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from go_rules.game import Game
+from go_rules.game import SYMBOLS, Game
 from go_rules.handicap import fixed_handicap, max_fixed_handicap
 from go_rules.points import (
     BLACK,
@@ -107,7 +107,7 @@ def handicap_text(stones: int) -> str:
 
 def side_text(colour: int) -> str:
     """Write a colour and the letter of its stones: `black, X`."""
-    return f"{COLOUR_NAMES[colour]}, {LETTERS[colour]}"
+    return f"{COLOUR_NAMES[colour]}, {SYMBOLS[colour]}"
 
 
 def terms_text(game: Game, komi: float, person: int) -> str:
@@ -147,7 +147,6 @@ def lead_text(white_lead: float) -> str:
     return f"{COLOUR_NAMES[WHITE if white_lead > 0 else BLACK]} is {points} points ahead"
 
 
-LETTERS = {BLACK: "X", WHITE: "O"}
 STYLES = {BLACK: "bold cyan", WHITE: "bold magenta"}
 """Of stones, where a terminal shows styles."""
 
@@ -171,7 +170,7 @@ def board_text(game: Game, dead: Collection[int] = ()) -> Text:
             if colour == EMPTY:
                 line.append("+" if point in marked else ".")
             else:
-                letter = LETTERS[colour]
+                letter = SYMBOLS[colour]
                 line.append(letter.lower() if point in dead else letter, STYLES[colour])
             bracket = ")" if point == last else " "
         line.append(f"{bracket} {row}")

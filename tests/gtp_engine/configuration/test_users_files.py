@@ -53,8 +53,6 @@ def complaints_of(configuration: Configuration, file: Path) -> list[str]:
         ("qqq = 1", "unknown parameter: qqq (`nobi config` lists them)"),
         ("playout_share = 0.5", "unknown parameter: playout_share (gone: a network's values stand alone)"),
         ("fillDameBeforePass = 1", "unknown parameter: fillDameBeforePass (gone: dame are not filled for their "),
-        ("exploration = 0.5", "unknown parameter: exploration (gone: write uct.exploration)"),
-        ("[alphazero]\nc_init = 1", "unknown parameter: c_init (gone: write puct.c_init)"),
         ("[uct]\nexploration = 9", "uct.exploration must be 0 to 2, not 9"),
         ("visits = true", "visits must be a whole number, not True"),
         ("visits = [1]", "visits must be a whole number, not [1]"),
@@ -85,12 +83,28 @@ def test_one_wrong_line(text: str, complaint: str, file: Path, monkeypatch: pyte
     assert chosen_player(configuration) == "nobi"
 
 
-@pytest.mark.parametrize("first", ["visits = 1\n[search]\nvisits = 2\n", "visits = 1\nmaxVisits = 2\n"])
-def test_of_two_values_none_holds(first: str, file: Path) -> None:
-    file.write_text(first + "cpuct = 2\n")
+@pytest.mark.parametrize(
+    ("text", "last"),
+    [
+        ("visits = 1\n[search]\nvisits = 2", "visits = 2"),
+        ("visits = 3\nmax_visits = 1\nmaxVisits = 2", "maxVisits = 2"),
+        ("visits = 1\nmaxVisits = 2\n[search]\nvisits = 0", "maxVisits = 2"),
+    ],
+)
+def test_of_several_values_the_last_holds(text: str, last: str, file: Path) -> None:
+    file.write_text(text)
     configuration = load(None, [], {})
-    assert configuration.values == {"cpuct": 2.0}
-    assert complaints_of(configuration, file) == ["visits is given twice"]
+    assert configuration.values == {"visits": 2}
+    assert configuration.complaints[-1:] == (f"{printable_path(file)}: visits is given twice; {last} holds",)
+
+
+@pytest.mark.parametrize("text", ["exploration = 0.5", "[playouts]\nexploration = 0.5"])
+def test_a_name_that_got_a_scope_is_understood(text: str, file: Path) -> None:
+    file.write_text(text)
+    configuration = load(None, [], {})
+    assert configuration.values == {"uct.exploration": 0.5}
+    place = printable_path(file)
+    assert configuration.complaints == (f"{place}: exploration is uct.exploration now; taken for that",)
 
 
 def test_what_is_no_toml_is_said_with_its_line(file: Path) -> None:
