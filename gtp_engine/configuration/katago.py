@@ -167,10 +167,11 @@ def adopt(given: Settings, meant: Collection[str], names: Mapping[str, str] = OT
     adopted = Adopted({}, {}, [], [], {}, given.complaints)
     for name, value in given.texts.items():
         fixed = fixed_name(name)
+        if not value and fixed != "humanSLProfile":
+            continue  # KataGo takes this for nothing said; no profile is something said
         parameter = known_parameter(names.get(folded(name), name))
         if parameter is not None and parameter.name in meant:
-            is_no_profile = not value and parameter.kata == "humanSLProfile"
-            found = None if is_no_profile else parameter.convert(value, name, adopted.reasons.append)
+            found = parameter.convert(value, name, adopted.reasons.append) if value else None
             adopted.values[parameter.name] = found
             adopted.implied.update(implied(name, found))
             adopted.places.pop(parameter.name, None)

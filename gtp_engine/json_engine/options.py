@@ -69,11 +69,11 @@ class Options:
         texts: dict[str, str] = {}
         for name, text in given.texts.items():
             key = folded(name)
-            if key == folded(PERSPECTIVE):
+            if text and key == folded(PERSPECTIVE):
                 if folded(text) not in PERSPECTIVES:
                     raise ParameterError(f"{name} must be one of BLACK, WHITE, SIDETOMOVE, not {shown(text)}")
                 own["perspective"] = PERSPECTIVES[folded(text)]
-            elif key == folded(WARNS.name):
+            elif text and key == folded(WARNS.name):
                 own["warn_unused"] = WARNS.convert(text, name)
             elif NEUTRAL.get(key) != text.lower():
                 texts[name] = text

@@ -5,7 +5,6 @@ The fields are read in KataGo's order, so a query with several faults gets the e
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -15,7 +14,7 @@ from typing import Annotated, Any
 from msgspec import Meta, ValidationError, convert
 
 from go_rules.points import BLACK, COLOURS, MAX_SIZE, PASS, WHITE, VertexError, from_vertex, point_at, to_vertex
-from go_rules.rule_names import notation_komi, read_rules, rules_to_sgf, usual_komi
+from go_rules.rule_names import rules_and_komi, rules_to_sgf
 from go_rules.rules import ButtonError, Rules, RulesError
 from gtp_engine.configuration.katago import Settings
 from gtp_engine.configuration.settings import MOST_VISITS
@@ -23,7 +22,7 @@ from gtp_engine.json_engine.options import Options
 from gtp_engine.json_engine.records import IllegalMoveError, QueriedGame, Replayer, move_codes, resolved
 from nets.human_profile import HumanProfile
 from nobi_machine.parameters import ParameterError
-from nobi_machine.text import parse_number, shown
+from nobi_machine.text import shown
 from search.request import MoveFilter
 
 FLAGS = (
@@ -193,20 +192,7 @@ def _rules(query: Object, warn: Warn) -> tuple[Rules, float]:
     given = query.get("rules")
     if not isinstance(given, (str, dict)):
         raise FieldError("rules", RULES)
-    text = given if isinstance(given, str) else json.dumps(given, separators=(",", ":"))
-    try:
-        rules = read_rules(text.strip())
-    except ButtonError as error:
-        rules = error.without
-        warn("rules", f"{error}, which these have not: using {rules_to_sgf(rules)} instead")
-    except RulesError:
-        raise FieldError("rules", f"Could not parse rules: {text[:LONGEST_ECHO]}") from None
-    komi = usual_komi(rules)
-    stated = given.get("komi") if isinstance(given, dict) else notation_komi(given)
-    if stated is not None:
-        with contextlib.suppress(ValueError):  # other texts are refused below
-            stated = parse_number(stated) if isinstance(stated, str) else stated
-        komi = _komi({"rules": stated}, "rules", f"Could not parse rules: {text[:LONGEST_ECHO]}")
+    rules, komi = _rules_and_komi(given, warn)
     if "komi" in query:
         komi = _komi(query, "komi", KOMI)
     if "whiteHandicapBonus" in query:
@@ -216,6 +202,21 @@ def _rules(query: Object, warn: Warn) -> tuple[Rules, float]:
         except RulesError as error:
             raise FieldError("whiteHandicapBonus", str(error)) from None
     return rules, komi
+
+
+def _rules_and_komi(given: str | Object, warn: Warn) -> tuple[Rules, float]:
+    """The rules that a name or an object says, and the komi that it says or that goes with them. Raises FieldError."""
+    text = _text(given)
+    refused = f"Could not parse rules: {text[:LONGEST_ECHO]}"
+    try:
+        rules, komi = rules_and_komi(text.strip())
+    except ButtonError as error:
+        warn("rules", f"{error}, which these have not: using {rules_to_sgf(error.without)} instead")
+        without = re.sub(r"button\s*1", "", given) if isinstance(given, str) else {**given, "hasButton": False}
+        return _rules_and_komi(without, warn)
+    except RulesError:
+        raise FieldError("rules", refused) from None
+    return rules, _komi({"rules": komi}, "rules", refused)
 
 
 def _komi(query: Object, name: str, text: str) -> float:

@@ -224,6 +224,9 @@ def test_a_komi_in_the_rules() -> None:
     assert komi(rules=text) == komi(rules=parts) == 7.5
     assert komi(rules=text + "komi30") == komi(rules={**parts, "komi": 30}) == 30
     assert komi(rules="komi-3.5" + text) == -3.5
+    assert komi(rules="new-zealand") == 7
+    button = {"hasButton": True, "scoring": "TERRITORY", "komi": 5}
+    assert komi(rules="button1scoreTERRITORYkomi5") == komi(rules=button) == 5
     assert komi(rules=text + "komi30", komi=-6) == -6
 
 
