@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, ValidationError, convert
 
-from go_rules.points import BLACK, COLOURS, MAX_SIZE, PASS, WHITE, VertexError, from_vertex, point_at, to_vertex
+from go_rules.points import BLACK, COLOURS, MAX_SIZE, PASS, WHITE, VertexError, from_vertex, point_at
 from go_rules.rule_names import rules_and_komi, rules_to_sgf
 from go_rules.rules import ButtonError, Rules, RulesError
 from gtp_engine.configuration.katago import Settings
@@ -146,7 +146,7 @@ def read_query(
     try:
         replayer.game(record)
     except IllegalMoveError as error:
-        raise FieldError("moves", f"Illegal move {error.index}: {to_vertex(error.point, height)}") from None
+        raise FieldError("moves", str(error)) from None
     places = tuple((turn, priorities.get(turn, priority)) for turn in turns)
     return Query(query["id"], record, places, options, filter, flags, every, first_after)
 

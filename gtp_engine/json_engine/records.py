@@ -8,13 +8,11 @@ seeded by texts: the sum of PCG32 (O'Neill 2014) and xorshift1024* (Vigna 2014).
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import struct
 from array import array
-from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from go_rules.game import Game, RuleViolation
@@ -26,22 +24,19 @@ from go_rules.points import (
     WHITE,
     board_points,
     column_of,
+    neighbours,
+    opponent,
     row_of,
+    to_vertex,
 )
 from go_rules.rules import Rules
 
 
 class IllegalMoveError(Exception):
-    """A move of the record cannot be played, whatever the rules."""
-
-    def __init__(self, index: int, point: int) -> None:
-        super().__init__(f"move {index}")
-        self.index = index
-        self.point = point
+    """A move of the record cannot be played, whatever the rules. The text names it, in KataGo's words."""
 
 
-@dataclass(frozen=True)
-class QueriedGame:
+class QueriedGame(NamedTuple):
     """A game as a query tells it. It takes little memory, since thousands may wait."""
 
     width: int
@@ -55,11 +50,6 @@ class QueriedGame:
     moves: array[int]
     """Each move's point, of white's moves its bitwise complement."""
 
-    @property
-    def setup(self) -> Hashable:
-        """Everything but the moves, as one key."""
-        return (self.width, self.height, self.rules, self.komi, self.stones, self.first)
-
 
 class Replayer:
     """Plays records, and goes on from the game of the last one as far as the next is like it.
@@ -68,7 +58,8 @@ class Replayer:
     """
 
     def __init__(self) -> None:
-        self._setup: Hashable = None
+        self._setup: tuple[object, ...] = ()
+        """All but the moves of the last record."""
         self._game = Game()
         self._codes: array[int] = array("h")
         """The moves of that game, as in `QueriedGame.moves`."""
@@ -79,7 +70,7 @@ class Replayer:
         The game that is returned may be used, and must not be changed, until the next call.
         """
         wanted = record.moves[:turn]
-        common = self._common(wanted) if record.setup == self._setup else 0
+        common = self._common(wanted) if record[:-1] == self._setup else 0
         if common == 0:
             self._begin(record)
         game = self._game
@@ -92,7 +83,7 @@ class Replayer:
             try:
                 game.play_lenient(colour, point)
             except RuleViolation:
-                raise IllegalMoveError(index, point) from None
+                raise IllegalMoveError(f"Illegal move {index}: {to_vertex(point, record.height)}") from None
             self._codes.append(code)
         return game
 
@@ -110,7 +101,7 @@ class Replayer:
             game.set_position(record.stones, record.first)
         except RuleViolation:
             game.set_position(resolved(record.stones, record.width, record.height), record.first)
-        self._game, self._setup, self._codes = game, record.setup, array("h")
+        self._game, self._setup, self._codes = game, record[:-1], array("h")
 
 
 def move_codes(moves: Iterable[tuple[int, int]]) -> array[int]:
@@ -122,20 +113,32 @@ def resolved(stones: Iterable[tuple[int, int]], width: int, height: int) -> tupl
     """Put stones, (colour, point) each, on an empty board in turn, and return those that remain. Each replaces what
     stood there, takes off the opponent's chains that lose their last liberty, and then its own chain if that has
     none."""
-    game = Game(width, height)
+    standing: dict[int, int] = {}
+    points = frozenset(board_points(width, height))
     for colour, point in stones:
-        if game.position["board"][point] != EMPTY:
-            game.set_position([stone for stone in _standing(game) if stone[1] != point], BLACK)
-        with contextlib.suppress(RuleViolation):  # a stone alone that has no liberty
-            game.play_lenient(colour, point)
-    return _standing(game)
+        standing.pop(point, None)
+        standing[point] = colour
+        theirs = [neighbour for neighbour in neighbours(point) if standing.get(neighbour) == opponent(colour)]
+        for start in (*theirs, point):
+            for dead in _dead_chain(standing, start, points):
+                del standing[dead]
+    return tuple((colour, point) for point, colour in standing.items())
 
 
-def _standing(game: Game) -> tuple[tuple[int, int], ...]:
-    """The stones on the board, (colour, point) each."""
-    board = game.position["board"]
-    points = board_points(game.width, game.height)
-    return tuple((int(board[point]), point) for point in points if board[point] != EMPTY)
+def _dead_chain(standing: Mapping[int, int], start: int, points: frozenset[int]) -> set[int]:
+    """The chain at a point if it has no liberty; empty if it has one, or if no stone stands there."""
+    colour = standing.get(start)
+    if colour is None:
+        return set()
+    chain, open_ = {start}, [start]
+    while open_:
+        for neighbour in neighbours(open_.pop()):
+            if neighbour in points and neighbour not in standing:
+                return set()
+            if standing.get(neighbour) == colour and neighbour not in chain:
+                chain.add(neighbour)
+                open_.append(neighbour)
+    return chain
 
 
 _BITS_32, _BITS_64 = (1 << 32) - 1, (1 << 64) - 1
@@ -214,7 +217,9 @@ def table() -> ZobristTable:
 def position_hashes(game: Game) -> tuple[str, str]:
     """Compute `thisHash` of the present position, and `symHash`: the smallest of those of its eight symmetries."""
     position, numbers = game.position, table()
-    stones = [(column_of(point), row_of(point), colour) for colour, point in _standing(game)]
+    contents = position["board"]
+    points = board_points(game.width, game.height)
+    stones = [(column_of(p), row_of(p), int(contents[p])) for p in points if contents[p] != EMPTY]
     ko = int(position["ko"])
     hashes = []
     for symmetry in range(8):
