@@ -85,5 +85,6 @@ class Options:
         """Put checked values, by the names of our parameters, in place of these options' own."""
         of_engine = {name: value for name, value in values.items() if name in OF_QUERIES}
         of_search = {name: value for name, value in values.items() if name not in OF_QUERIES}
-        engine = dataclasses.replace(self.engine, **of_engine)
-        return dataclasses.replace(self, engine=engine, parameters=dataclasses.replace(self.parameters, **of_search))
+        engine = dataclasses.replace(self.engine, **of_engine) if of_engine else self.engine
+        parameters = dataclasses.replace(self.parameters, **of_search) if of_search else self.parameters
+        return dataclasses.replace(self, engine=engine, parameters=parameters)
