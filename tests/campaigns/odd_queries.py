@@ -164,7 +164,7 @@ def katagos(asked: Sequence[Case], katago: Path, net: Path) -> list[list[Answer]
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "analysis.cfg"
         config.write_text(CONFIG.format(folder=folder))
-        arguments = [katago, "analysis", "-model", net, "-config", config]
+        arguments: list[str | Path] = [katago, "analysis", "-model", net, "-config", config]
         text = "".join(line + "\n" for line in conversation(asked))
         done = subprocess.run(arguments, input=text, capture_output=True, text=True, check=True)
     return sorted_out(asked, map(json.loads, done.stdout.splitlines()))

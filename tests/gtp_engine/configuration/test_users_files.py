@@ -49,16 +49,10 @@ def complaints_of(configuration: Configuration, file: Path) -> list[str]:
     ("text", "complaint"),
     [
         ("visit_limit = 1", "unknown parameter: visit_limit (did you mean visits?)"),
-        ("[search]\nmaxVisit = 1", "unknown parameter: maxVisit (did you mean maxVisits?)"),
-        ("qqq = 1", "unknown parameter: qqq (`nobi config` lists them)"),
         ("playout_share = 0.5", "unknown parameter: playout_share (gone: a network's values stand alone)"),
-        ("fillDameBeforePass = 1", "unknown parameter: fillDameBeforePass (gone: dame are not filled for their "),
         ("[uct]\nexploration = 9", "uct.exploration must be 0 to 2, not 9"),
         ("visits = true", "visits must be a whole number, not True"),
-        ("visits = [1]", "visits must be a whole number, not [1]"),
         ("visits = 0", "visits must be 1 to 1125899906842624, not 0"),
-        ("visits = {a = 1}", "visits must be a whole number, not {'a': 1}"),
-        ("[visits]\na = 1", "visits must be a whole number, not {'a': 1}"),
         ("[search.deep]\ncpuct = 1", "unknown parameter: deep ("),
         ('precision = "int4"', "precision must be one of auto, int16, fp32, fp16, not int4"),
         ('precision = "int8"', "precision int8 is gone: auto instead"),
@@ -66,7 +60,6 @@ def complaints_of(configuration: Configuration, file: Path) -> list[str]:
         ('net = "gone.bin.gz"', "gone.bin.gz: No such file or directory; net"),
         ('device = "directml"', "device directml is not here (there is: "),
         ('player = "nobody"', "unknown player nobody (known: "),
-        ('human_net = "gone.bin.gz"', "gone.bin.gz: No such file or directory; human_net"),
         ("memory = 1048576", "memory must be at most "),
     ],
 )
@@ -167,12 +160,6 @@ def test_several_faults_are_told_apart(file: Path, monkeypatch: pytest.MonkeyPat
     assert set(configuration.values) == {"net", "human_profile", "workers", "precision"}
     assert [each.rpartition("; ")[2] for each in complaints_of(configuration, file)] == ["memory", "device"]
     assert opened[-1] == "human.bin.gz"
-
-
-def test_each_of_two_alike_has_its_own_line(file: Path) -> None:
-    file.write_text('net = "gone.bin.gz"\nhuman_net = "gone.bin.gz"\n')
-    found = complaints_of(check(load(None, [], {})), file)
-    assert found == [f"gone.bin.gz: No such file or directory; {name}" for name in ("human_net", "net")]
 
 
 def test_the_command_line_stays_an_error(file: Path) -> None:
@@ -288,17 +275,6 @@ def test_an_analysis_engine_starts_with_a_file_for_another_network(file: Path, t
     assert (done.returncode, done.stdout) == (1, "")
 
 
-def test_doctor_notes_what_is_left_out(
-    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("gtp_engine.tools.doctor.CHECKS", ())
-    file.write_text('visit_limit = 7\nnet = "gone.bin.gz"\n')
-    assert cli.run(["doctor"]) == 0
-    out = capsys.readouterr().out
-    assert f"note    configuration: {file}: unknown parameter: visit_limit (did you mean visits?); ignored\n" in out
-    assert f"note    configuration: {file}: gone.bin.gz: No such file or directory; net ignored\n" in out
-
-
 def test_a_name_that_several_networks_have_is_none(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def network_named(name: str) -> None:
         raise AmbiguousName(f"{name}: two networks begin so")
@@ -325,11 +301,3 @@ def test_editing_keeps_what_is_left_out_as_it_is(file: Path) -> None:
         with pytest.raises(UserError, match="set batch = 3 in it yourself"):
             write_values(file, {"batch": 3})
         assert file.read_bytes() == content
-
-
-def test_config_shows_what_holds(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file.write_text("visit_limit = 7\ncpuct = 2\n")
-    assert cli.run(["config"]) == 0
-    shown = capsys.readouterr()
-    assert [line.split()[1:3] for line in shown.out.splitlines() if line.startswith("*")] == [["cpuct", "2.0"]]
-    assert shown.err == f"nobi: {file}: unknown parameter: visit_limit (did you mean visits?); ignored\n"

@@ -84,15 +84,6 @@ def test_katagos_settings_win_over_the_users_file(start: Start, tmp_path: Path) 
     assert (options.engine.visits, options.engine.playouts) == (30, 20)
 
 
-def test_of_several_files_the_later_wins(start: Start, tmp_path: Path) -> None:
-    first, second = tmp_path / "first.cfg", tmp_path / "second.cfg"
-    first.write_text("maxVisits = 30\nmaxPlayouts = 40\nanalysisPVLen = 1\n", encoding="utf-8")
-    second.write_text("maxVisits = 10\nanalysisPVLen = 2\n", encoding="utf-8")
-    options = start("-config", str(first), "-config", str(second), "-override-config", "analysisPVLen=3")
-    engine = options.engine
-    assert (engine.visits, engine.playouts, engine.analysis_pv) == (10, 40, 3)
-
-
 def test_without_a_file_of_katagos_winrates_are_blacks(start: Start, tmp_path: Path) -> None:
     """Every file that comes with KataGo says BLACK, so scripts assume it; where one says nothing, KataGo does not."""
     silent = tmp_path / "silent.cfg"
