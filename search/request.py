@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -128,6 +128,19 @@ class ReportRequest:
     moves_ownership: bool = False
     """Whether to report the ownership after each move, too."""
     moves_ownership_stdev: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        callback: Callable[[SearchResult], None],
+        flags: Collection[str],
+        every: float,
+        first: float | None = None,
+    ) -> ReportRequest:
+        """Make the request that flags of an analysis ask for, `ownership` and its like: KataGo's names in small
+        letters."""
+        names = ("ownership", "ownershipstdev", "movesownership", "movesownershipstdev")
+        return cls(callback, every, first, *(name in flags for name in names))
 
     @property
     def before_first(self) -> float:

@@ -238,7 +238,6 @@ class JsonEngine:
         game = self._replayers[slot].game(query.record, position.turn)
         human = self._ask_human(game, options.profile)
         reporter = replies.Reporter(position, game, human)
-        wants = query.flags.__contains__
 
         def report(result: SearchResult) -> None:
             if not self._is_behind():
@@ -252,15 +251,7 @@ class JsonEngine:
             game.to_play,
             dataclasses.replace(most, visits=visits, playouts=None),
             query.filter,
-            ReportRequest(
-                report,
-                every=float("inf") if query.every is None else query.every,
-                first=query.first,
-                ownership=wants("includeOwnership"),
-                ownership_stdev=wants("includeOwnershipStdev"),
-                moves_ownership=wants("includeMovesOwnership"),
-                moves_ownership_stdev=wants("includeMovesOwnershipStdev"),
-            ),
+            ReportRequest.of(report, query.flags, query.every, query.first),
             analysis=True,
             fresh=True,
             stop=position.stop,

@@ -6,6 +6,7 @@ The fields are read in KataGo's order, so a query with several faults gets the e
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -77,9 +78,6 @@ PARAMETERS = {
     ),
 }
 """Fields that give a parameter of ours its value: its name, the type of the value, and what any other is answered."""
-NEVER = 1e30
-"""Seconds between reports where none is wanted but the first."""
-
 MOST_MOVES = 5000
 """Of a game. Each has to be tried before the query is accepted, and meanwhile no other query is read."""
 MOST_STONES = 2 * MAX_SIZE * MAX_SIZE
@@ -97,11 +95,11 @@ class Query:
     options: Options
     filter: MoveFilter | None = None
     flags: frozenset[str] = field(default_factory=frozenset)
-    """The members of FLAGS that are true."""
-    every: float | None = None
-    """Seconds between reports while the search runs; None for no reports."""
+    """The members of FLAGS that are true, in small letters and without `include`."""
+    every: float = math.inf
+    """Seconds between reports while the search runs."""
     first: float | None = None
-    """Seconds until the first of them."""
+    """Seconds until the first of them; None: as long as between two."""
 
 
 Warn = Callable[[str, str], None]
@@ -135,7 +133,8 @@ def read_query(
     turns, priorities = _turns(query, len(moves))
     rules, komi = _rules(query, warn)
     options = _options(query, defaults, check_profile, warn)
-    flags = frozenset(name for name in FLAGS if name in query and read(query, name, bool, "Must be a boolean"))
+    wanted = (name for name in FLAGS if name in query and read(query, name, bool, "Must be a boolean"))
+    flags = frozenset(name.removeprefix("include").lower() for name in wanted)
     every, first_after = _report_times(query)
     priority = _priority(query)
     filter = _filter(query, width, height)
@@ -255,14 +254,10 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
 
 
-def _report_times(query: Object) -> tuple[float | None, float | None]:
-    every = first = None
-    if "reportDuringSearchEvery" in query:
-        every = first = read(query, "reportDuringSearchEvery", Seconds, SECONDS)
-    if "firstReportDuringSearchAfter" in query:
-        first = read(query, "firstReportDuringSearchAfter", Seconds, SECONDS)
-        every = NEVER if every is None else every
-    return every, first
+def _report_times(query: Object) -> tuple[float, float | None]:
+    names = ("reportDuringSearchEvery", "firstReportDuringSearchAfter")
+    every, first = (read(query, name, Seconds, SECONDS) if name in query else None for name in names)
+    return math.inf if every is None else every, first
 
 
 def _priority(query: Object) -> int:

@@ -50,13 +50,13 @@ class Reporter:
             "moveInfos": [self._move(move) for move in result.moves if move.visits > 0],
             "rootInfo": self._root(result),
         }
-        if wants("includePolicy") and result.raw is not None:
+        if wants("policy") and result.raw is not None:
             out["policy"] = _rounded(result.raw.policy)
-        if wants("includePolicy") and human is not None:
+        if wants("policy") and human is not None:
             out["humanPolicy"] = _rounded(human.policy)
-        if wants("includeOwnership") and result.ownership is not None:
+        if wants("ownership") and result.ownership is not None:
             out["ownership"] = _plane(self._sign * result.ownership)
-        if wants("includeOwnershipStdev") and result.ownership_stdev is not None:
+        if wants("ownershipstdev") and result.ownership_stdev is not None:
             out["ownershipStdev"] = _plane(result.ownership_stdev)
         return out
 
@@ -87,14 +87,14 @@ class Reporter:
             out["humanPrior"] = number(max(0.0, float(self._human.policy[self._index(move.point)])))
         if move.symmetry_of is not None:
             out["isSymmetryOf"] = to_vertex(move.symmetry_of, self._game.height)
-        if wants("includeNoResultValue"):
+        if wants("noresultvalue"):
             out["noResultValue"] = number(move.no_result)
-        if wants("includePVVisits"):
+        if wants("pvvisits"):
             out["pvVisits"] = list(move.pv_visits[:length])
             out["pvEdgeVisits"] = list(move.pv_edge_visits[:length])
-        if wants("includeMovesOwnership") and move.ownership is not None:
+        if wants("movesownership") and move.ownership is not None:
             out["ownership"] = _plane(self._sign * move.ownership)
-        if wants("includeMovesOwnershipStdev") and move.ownership_stdev is not None:
+        if wants("movesownershipstdev") and move.ownership_stdev is not None:
             out["ownershipStdev"] = _plane(move.ownership_stdev)
         return out
 
