@@ -1,5 +1,5 @@
-"""The interface that every player implements: GTP, matches and self-play know no other. And the parameters that players
-share.
+"""The interface that every player implements, since GTP, matches and self-play know no other; and the parameters that
+several players have.
 
 Nothing heavy is imported: `nobi gtp` reads the parameters before it may answer.
 """

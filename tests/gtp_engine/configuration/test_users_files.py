@@ -98,6 +98,8 @@ def test_a_name_that_got_a_scope_is_understood(text: str, file: Path) -> None:
     assert configuration.values == {"uct.exploration": 0.5}
     place = printable_path(file)
     assert configuration.complaints == (f"{place}: exploration is uct.exploration now; taken for that",)
+    write_values(file, {"uct.exploration": 0.25})
+    assert file.read_text().strip() == text.replace("0.5", "0.25")
 
 
 def test_what_is_no_toml_is_said_with_its_line(file: Path) -> None:
