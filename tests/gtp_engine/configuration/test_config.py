@@ -42,14 +42,6 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-def test_defaults_are_those_of_the_parts() -> None:
-    configuration = load(None, [], {})
-    assert configuration.fill(EngineSettings()) == EngineSettings()
-    assert configuration.fill(SearchParameters()) == SearchParameters()
-    assert configuration.fill(UctParameters()) == UctParameters()
-    assert configuration.net == embedded_network()
-
-
 def test_which_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert load(None, ["net=~/a.onnx"], {}).net == Path("~/a.onnx").expanduser()
     assert load(None, ["net=none"], {}).net is None
@@ -159,10 +151,6 @@ def test_threads_need_memory_where_a_process_has_limits(monkeypatch: pytest.Monk
         check(load(None, ["memory=256", "workers=64"], {}))
 
 
-def test_a_file_may_hold_parameters_of_all_players(tmp_path: Path) -> None:
-    check(load(write(tmp_path / "all.toml", "[search]\ncpuct = 2\n[puct]\nc_init = 2\n"), ["player=nobi"], {}))
-
-
 def test_later_sources_win(tmp_path: Path) -> None:
     file = write(tmp_path / "config.toml", "visits = 100\nkomi = 0.5\nsize = 9\n[search]\ncpuct = 2\n")
     configuration = load(file, ["komi=1.5", "cpuct=3"], {"komi": 2.5, "visits": None})
@@ -257,10 +245,6 @@ def test_names_with_a_scope(text: str, tmp_path: Path) -> None:
     assert configuration.fill(UctParameters()).exploration == 0.3
     assert configuration.fill(AlphaZeroParameters()).gumbel_noise
     assert changed(text, {"uct.exploration": 0.5}).strip() == text.replace("0.3", "0.5")
-
-
-def test_other_headings_are_no_scopes(tmp_path: Path) -> None:
-    assert load(write(tmp_path / "a.toml", "[root]\nfpu_reduction = 0.5"), [], {}).values == {"fpu_reduction": 0.5}
 
 
 def test_names_with_a_scope_are_written_below_its_heading(tmp_path: Path) -> None:

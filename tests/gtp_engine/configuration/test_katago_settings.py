@@ -141,13 +141,6 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
     return start
 
 
-@pytest.mark.parametrize("name", ["french", "nz", "goe", "ancientarea", "koSIMPLEscoreTERRITORYtaxSEKIsui0"])
-def test_rules_by_all_of_katagos_names(name: str, start: Start, tmp_path: Path) -> None:
-    (tmp_path / "gtp.cfg").write_text(f"rules = {name} # as in KataGo\n", encoding="utf-8")
-    for arguments in (["-override-config", f"rules={name}"], ["-config", str(tmp_path / "gtp.cfg")]):
-        assert conditions(start(*arguments))[0] == named_rules(name)
-
-
 def test_rules_as_json_have_quotes_in_them(start: Start, tmp_path: Path) -> None:
     """KataGo ends a value that does not begin with a quote at a #, and at nothing else."""
     for number, line in enumerate((r'{"ko": "SIMPLE", "komi": 3.5}', r'"{\"ko\": \"SIMPLE\", \"komi\": 3.5}"')):

@@ -60,14 +60,6 @@ def test_positions_have_the_names_that_katago_gives_them(
     assert position_hashes(game) == names
 
 
-def test_symmetric_positions_share_a_name() -> None:
-    first, second = Game(7, 9), Game(7, 9)
-    first.play(BLACK, from_vertex("B3", 7, 9))
-    second.play(BLACK, from_vertex("F7", 7, 9))
-    assert position_hashes(first)[0] != position_hashes(second)[0]
-    assert position_hashes(first)[1] == position_hashes(second)[1]
-
-
 KO = "BC5 WD5 BB4 WE4 BC3 WD3 BD4 WC4 BD4"
 """Black takes the ko back at once."""
 SUICIDE = "BA3 WA2 BB2 WB1 BC1 WA1"

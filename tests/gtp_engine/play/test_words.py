@@ -1,4 +1,4 @@
-"""What a person may type for a move, and how a game is told."""
+"""What a person may type for a move."""
 
 from __future__ import annotations
 
