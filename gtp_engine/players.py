@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     import subprocess
 
     from gtp_engine.configuration.configuration import Configuration
-    from nets.bare_evaluation import HumanNetwork
-    from nets.evaluator import Evaluator
     from search.player import Player
 
 T = TypeVar("T")
@@ -56,29 +54,21 @@ class PlayerKind:
     needs_network: bool = False
 
 
-def open_networks(configuration: Configuration) -> tuple[Evaluator, SearchParameters, HumanNetwork | None]:
-    """Open the network of a search and, where one is configured, the human network. Return them and, between them, the
-    parameters that suit them: HumanParameters beside a human network. Raises EvaluatorError."""
-    evaluator = open_evaluator(configuration)
-    _compile_ends()
-    parameters = configuration.fill(suited_to(evaluator))
-    if configuration.human_net is None:
-        return evaluator, parameters, None
-    from nets.bare_evaluation import HumanNetwork
-
-    human = HumanNetwork(open_evaluator(configuration, of_people=True))
-    return evaluator, configuration.fill(HumanParameters(**vars(parameters))), human
-
-
 def _network(configuration: Configuration) -> Player:
     from search.nobi.player import PuctPlayer
 
     compile_beside(configuration)
-    evaluator, parameters, human = open_networks(configuration)
-    is_of_kinds = human is not None and human.evaluator.attributes.profile is not None
-    if is_of_kinds and configuration.engine.human_profile is None:
+    evaluator = open_evaluator(configuration)
+    _compile_ends()
+    parameters = configuration.fill(suited_to(evaluator))
+    if configuration.human_net is None:
+        return PuctPlayer(evaluator, parameters)
+    from nets.bare_evaluation import HumanNetwork
+
+    human = HumanNetwork(open_evaluator(configuration, of_people=True))
+    if human.evaluator.attributes.profile is not None and configuration.engine.human_profile is None:
         note(f"the human network imitates {ANY_PROFILE} until human_profile (humanSLProfile) says whom")
-    return PuctPlayer(evaluator, parameters, human)
+    return PuctPlayer(evaluator, configuration.fill(HumanParameters(**vars(parameters))), human)
 
 
 def _policy(configuration: Configuration) -> Player:

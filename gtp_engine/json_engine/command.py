@@ -21,7 +21,7 @@ from nets.devices import CPU, device_of
 from nobi_machine.memory import LEAST_ADDRESSES_OF_ANALYSIS, most_threads, usable_cores
 from nobi_machine.parameters import Parameter, declared, folded
 from nobi_machine.streams import lossy_stderr, note
-from search.nobi.parameters import HumanParameters
+from search.nobi.parameters import HumanParameters, SearchParameters
 
 if TYPE_CHECKING:
     from gtp_engine.json_engine.engine import JsonEngine, Send
@@ -135,12 +135,19 @@ def _make_engine(
     """Open the networks and get everything ready for the first search. `options`: what the configuration does not have.
     Raises EvaluatorError."""
     from gtp_engine.json_engine.engine import JsonEngine, Models
-    from gtp_engine.players import compile_beside, open_networks
+    from gtp_engine.networks import open_evaluator, suited_to
+    from gtp_engine.players import compile_beside
     from gtp_engine.session.loading import warm_up_rules
+    from nets.bare_evaluation import HumanNetwork
     from nets.threads import MergingEvaluator
 
     warm_up_rules(lambda: compile_beside(configuration))
-    evaluator, parameters, human = open_networks(configuration)
+    evaluator = open_evaluator(configuration)
+    parameters: SearchParameters = configuration.fill(suited_to(evaluator))
+    human = None
+    if configuration.human_net is not None:
+        human = HumanNetwork(open_evaluator(configuration, of_people=True))
+        parameters = configuration.fill(HumanParameters(**vars(parameters)))
     assert configuration.net is not None  # checked before
     batch = parameters.batch_for(evaluator, *configuration.engine.board)
     models = Models(evaluator, configuration.net, batch, human, configuration.human_net)

@@ -29,7 +29,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
 
     monkeypatch.setenv("NOBI_CONFIG_DIR", str(tmp_path / "user"))
     monkeypatch.setattr("gtp_engine.players.check", lambda configuration, _: configuration)
-    monkeypatch.setattr("gtp_engine.players.open_evaluator", lambda *_, **__: ConstantEvaluator())
+    monkeypatch.setattr("gtp_engine.networks.open_evaluator", lambda *_, **__: ConstantEvaluator())
     monkeypatch.setattr("gtp_engine.session.loading.warm_up_rules", lambda _: None)
     monkeypatch.setattr("gtp_engine.json_engine.server.run_session", run_session)
     monkeypatch.setattr("gtp_engine.json_engine.engine.JsonEngine", lambda _models, options, *_: found.append(options))
