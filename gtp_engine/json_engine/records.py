@@ -13,6 +13,8 @@ import hashlib
 import struct
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import takewhile
+from operator import eq
 from typing import NamedTuple
 
 from go_rules.game import Game, RuleViolation
@@ -70,7 +72,7 @@ class Replayer:
         The game that is returned may be used, and must not be changed, until the next call.
         """
         wanted = record.moves[:turn]
-        common = self._common(wanted) if record[:-1] == self._setup else 0
+        common = sum(takewhile(bool, map(eq, wanted, self._codes))) if record[:-1] == self._setup else 0
         if common == 0:
             self._begin(record)
         game = self._game
@@ -86,13 +88,6 @@ class Replayer:
                 raise IllegalMoveError(f"Illegal move {index}: {to_vertex(point, record.height)}") from None
             self._codes.append(code)
         return game
-
-    def _common(self, wanted: array[int]) -> int:
-        """With how many moves the game begins as wanted."""
-        common = 0
-        while common < min(len(wanted), len(self._codes)) and wanted[common] == self._codes[common]:
-            common += 1
-        return common
 
     def _begin(self, record: QueriedGame) -> None:
         """Begin the game of a record anew, with its setup alone."""
