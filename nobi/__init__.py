@@ -224,16 +224,16 @@ class Engine:
         without both the engine's own. `on_report` is called with what is known so far, `every` so many seconds."""
         most = None if visits is None else find_parameter("visits").convert(visits)
         longest = None if seconds is None else find_parameter("time").convert(seconds, given="seconds")
-        if most is None and longest is None:
-            most, longest = self._session.settings.search_limits()
-        limits = Limits(most, longest, may_stop_early=False)
+        session = self._on(game)
+        is_limited = most is not None or longest is not None
+        limits = Limits(most, longest, False) if is_limited else session.settings.limits(may_stop_early=False)
+        searched = session.game
 
         def report(result: SearchResult) -> None:
             if on_report is not None:
-                on_report(_analysis(game, result))
+                on_report(_analysis(searched, result))
 
-        request = ReportRequest(report, every=every, ownership=True)
-        return _analysis(game, self._on(game).analyse(limits, report=request))
+        return _analysis(searched, session.analyse(limits, report=ReportRequest(report, every=every, ownership=True)))
 
     def play(self, game: Game) -> str:
         """Think of a move for the side to move, as in a game, and play it. Return it, or "resign"."""
@@ -280,9 +280,9 @@ def _usual() -> Engine:
     return Engine()
 
 
-def _analysis(game: Game, result: SearchResult) -> Analysis:
-    width, height = game.size
-    drawn = game._game.copy()
+def _analysis(game: go_rules.game.Game, result: SearchResult) -> Analysis:
+    """The result of a search of a game's present position. The game must stay as it is, for the picture."""
+    width, height = game.width, game.height
 
     def moves() -> Iterator[MoveAnalysis]:
         for move in result.moves:
@@ -301,5 +301,5 @@ def _analysis(game: Game, result: SearchResult) -> Analysis:
         result.lead,
         tuple(moves()),
         ownership,
-        lambda: draw(drawn, result, "Nobi"),
+        lambda: draw(game, result, "Nobi"),
     )

@@ -362,10 +362,11 @@ class Complaints:
         self._lines: list[str] = []
         self._more = 0
 
-    def add(self, reason: Callable[[], object]) -> None:
-        """Add a complaint. `reason` is called only if it is shown: to find a suggestion takes long."""
+    def add(self, reason: Callable[[], object], outcome: str = "ignored") -> None:
+        """Add a complaint. `reason` is called only if it is shown: to find a suggestion takes long. `outcome`: what
+        became of it."""
         if len(self._lines) < MOST_COMPLAINTS:
-            self._lines.append(f"{self._place}: {reason()}; ignored")
+            self._lines.append(f"{self._place}: {reason()}; {outcome}")
         else:
             self._more += 1
 

@@ -1,13 +1,21 @@
-"""The interface that every player implements: GTP, matches and self-play know no other."""
+"""The interface that every player implements, since GTP, matches and self-play know no other; and the parameters that
+several players have.
+
+Nothing heavy is imported: `nobi gtp` reads the parameters before it may answer.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
-from go_rules.game import Game
-from nets.evaluator import Evaluator
-from search.request import SearchRequest
-from search.result import SearchResult
+from nobi_machine.parameters import ParameterTable, parameter
+
+if TYPE_CHECKING:
+    from go_rules.game import Game
+    from nets.evaluator import Evaluator
+    from search.request import SearchRequest
+    from search.result import SearchResult
 
 
 class Player(Protocol):
@@ -50,3 +58,32 @@ class Player(Protocol):
     def close(self) -> None:
         """End all threads and free the memory. The player cannot be used afterwards."""
         ...
+
+
+@dataclass(frozen=True)
+class TreeSearchParameters(ParameterTable, section="trees", title="All searches that grow a tree", live=True):
+    """What all searches have that grow a tree."""
+
+    virtual_loss: float = parameter(
+        1.0,
+        "Losses a visit under way counts for.",
+        unit="visits",
+        low=0.0,
+        high=1000.0,
+        kata="numVirtualLossesPerThread",
+    )
+    memory: int = parameter(
+        1024,
+        "Memory for the tree; where none is named, at most half of what the machine has for a search (a quarter for "
+        "the players of the textbook).",
+        unit="MB",
+        low=4,
+        high=1 << 20,
+    )
+
+
+@dataclass(frozen=True)
+class NetworkSearchParameters(ParameterTable, section="network", title="All searches with a network", live=True):
+    """What all searches have that ask a network."""
+
+    random_symmetry: bool = parameter(True, "Show the network each position in a random one of its 8 symmetries.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -129,6 +129,19 @@ class ReportRequest:
     """Whether to report the ownership after each move, too."""
     moves_ownership_stdev: bool = False
 
+    @classmethod
+    def of(
+        cls,
+        callback: Callable[[SearchResult], None],
+        flags: Collection[str],
+        every: float,
+        first: float | None = None,
+    ) -> ReportRequest:
+        """Make the request that flags of an analysis ask for, `ownership` and its like: KataGo's names in small
+        letters."""
+        names = ("ownership", "ownershipstdev", "movesownership", "movesownershipstdev")
+        return cls(callback, every, first, *(name in flags for name in names))
+
     @property
     def before_first(self) -> float:
         """Seconds until the first report."""
@@ -158,8 +171,8 @@ class SearchRequest:
     pondering: bool = False
     """Whether the engine thinks on its opponent's time, so that its own side is the one that is not to move."""
     likelihoods: NDArray[np.float64] | None = None
-    """[H*W + 1] how likely people play each move, the pass last; None where they are not asked. Only the player `nobi`
-    reads it."""
+    """[H*W + 1] how likely people play each move, the pass last; None where the caller has not asked them. Only the
+    player `nobi` reads it."""
     fresh: bool = False
     """Whether to start from an empty tree, whatever earlier searches learned. Evaluations are remembered all the
     same."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import tomlkit
 
-from gtp_engine.configuration.parameters import TABLES, find_parameter, known_parameter
+from gtp_engine.configuration.parameters import TABLES, find_parameter, formerly, known_parameter
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
 from nobi_machine.files import PUBLIC, read_regular, written_beside
@@ -134,6 +134,6 @@ def _is_commented(line: str, parameter: Parameter) -> bool:
 
 
 def _is(key: str, heading: str, name: str) -> bool:
-    """Whether a key below a heading is a name of this parameter."""
-    parameter = known_parameter(key, heading)
+    """Whether a key below a heading is a name of this parameter, or was one."""
+    parameter = known_parameter(key, heading) or formerly(key)
     return parameter is not None and parameter.name == name

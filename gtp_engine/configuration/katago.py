@@ -8,15 +8,16 @@ value KataGo does what Nobi does, so nobody is told that something is set which 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gtp_engine.configuration.parameters import departed, known_parameter, unknown
+from gtp_engine.configuration.parameters import departed, known_parameter, parameters, unknown
 from gtp_engine.errors import UserError
 from nobi_machine.files import read_regular
-from nobi_machine.parameters import Complaints, ParameterError, folded
+from nobi_machine.parameters import Complaints, ParameterError, declared_by, folded
+from nobi_machine.streams import note
 from nobi_machine.text import decode_text, parse_number, printable_path, shown
 from search.nobi.parameters import HumanParameters
 
@@ -143,24 +144,39 @@ class Adopted(NamedTuple):
     complaints: list[str]
     """Lines about what is wrong in files and does not hold."""
 
+    def tell(self) -> None:
+        """Write to stderr what settings cannot give."""
+        if self.unused:
+            note(f"settings that mean nothing here: {', '.join(sorted(self.unused))}")
+        for reason in self.reasons:
+            note(reason)
 
-def adopt(given: Settings, has_human_net: bool = False) -> Adopted:
-    """Sort KataGo's settings. Those of a human network have one value where there is none.
+
+def of_a_game(has_human_net: bool) -> frozenset[str]:
+    """List our parameters that KataGo's settings give an engine that plays: all but those of the machine, and those of
+    a human network only where there is one."""
+    of_people = frozenset(each.name for each in declared_by(HumanParameters))
+    return frozenset(each.name for each in parameters()) - MACHINE - (frozenset() if has_human_net else of_people)
+
+
+def adopt(given: Settings, meant: Collection[str], names: Mapping[str, str] = OTHER_NAMES) -> Adopted:
+    """Sort KataGo's settings. `meant`: the names of our parameters that mean something; of others a setting may have
+    one value. `names`: our parameters by folded names of KataGo's, besides those that they have everywhere.
 
     Raises ParameterError for a value that a parameter cannot have."""
     adopted = Adopted({}, {}, [], [], {}, given.complaints)
     for name, value in given.texts.items():
         fixed = fixed_name(name)
-        parameter = known_parameter(OTHER_NAMES.get(folded(name), name))
-        if parameter is not None and parameter.section == HumanParameters.section and not has_human_net:
-            parameter = None
-        if parameter is not None and parameter.name not in MACHINE:
-            if value or fixed is None:  # an empty humanSLProfile is no profile
-                adopted.values[parameter.name] = parameter.convert(value, name, adopted.reasons.append)
-                adopted.implied.update(implied(name, adopted.values[parameter.name]))
-                adopted.places.pop(parameter.name, None)
-                if name in given.places:
-                    adopted.places[parameter.name] = given.places[name]
+        if not value and fixed != "humanSLProfile":
+            continue  # KataGo takes this for nothing said; no profile is something said
+        parameter = known_parameter(names.get(folded(name), name))
+        if parameter is not None and parameter.name in meant:
+            found = parameter.convert(value, name, adopted.reasons.append) if value else None
+            adopted.values[parameter.name] = found
+            adopted.implied.update(implied(name, found))
+            adopted.places.pop(parameter.name, None)
+            if name in given.places:
+                adopted.places[parameter.name] = given.places[name]
         elif fixed is not None:
             try:
                 require_fixed(fixed, value)
@@ -197,10 +213,10 @@ class Settings(NamedTuple):
             self.places[name] = place
 
 
-def read_settings(files: Iterable[Path], overrides: Iterable[str], take: Callable[[str, str], object]) -> Settings:
+def read_settings(files: Iterable[Path], overrides: Iterable[str], take: Callable[[Settings], object]) -> Settings:
     """Read the settings of KataGo's command line: those of its files, then its overrides; the later win.
 
-    `take` is called with each name and text, and raises ParameterError for a value that cannot be had: a complaint
+    `take` is called with each setting alone, and raises ParameterError for a value that cannot be had: a complaint
     about a file, but an error of the overrides. Raises ParameterError, and UserError, also for a file that is missing.
     """
     settings = Settings({}, {}, [])
@@ -208,7 +224,7 @@ def read_settings(files: Iterable[Path], overrides: Iterable[str], take: Callabl
         complaints = Complaints(printable_path(file))
         for name, text in _read_config(file, complaints).items():
             try:
-                take(name, text)
+                take(Settings({name: text}, {}, []))
             except ParameterError as error:
                 complaints.add(partial(str, error))
             else:
@@ -216,7 +232,7 @@ def read_settings(files: Iterable[Path], overrides: Iterable[str], take: Callabl
         settings.complaints.extend(complaints.lines())
     for name, text in _read_overrides(overrides).items():
         try:
-            take(name, text)
+            take(Settings({name: text}, {}, []))
         except ParameterError as error:
             raise ParameterError(f"{OVERRIDES}: {error}") from None
         settings.put(name, text, None)

@@ -76,13 +76,18 @@ def unknown(name: str) -> str:
     return f"unknown parameter: {shown(name)} ({hint})"
 
 
-def departed(name: str) -> str:
-    """Return what to say of a parameter that there was once; empty for any other name.
+def formerly(name: str) -> Parameter | None:
+    """Find the parameter that had this name before its scope became a part of it: that of its field. Return None if
+    there is none, or more than one."""
+    found = [each for each in parameters() if each.field != each.name and folded(each.field) == folded(name)]
+    return found[0] if len(found) == 1 else None
 
-    The names of fields were once those of their parameters, without a scope.
-    """
-    gone = {each.field: f"write {each.name}" for each in parameters() if each.field != each.name} | DEPARTED
-    return next((f"gone: {text}" for each, text in gone.items() if folded(each) == folded(name)), "")
+
+def departed(name: str) -> str:
+    """Return what to say of a parameter that there was once; empty for any other name."""
+    if (parameter := formerly(name)) is not None:
+        return f"gone: write {parameter.name}"
+    return next((f"gone: {text}" for each, text in DEPARTED.items() if folded(each) == folded(name)), "")
 
 
 F = TypeVar("F", bound=Callable[..., Any])

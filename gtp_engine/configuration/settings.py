@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gtp_engine.version import GTP_VERSION
 from nets.devices import AUTO
@@ -16,6 +17,9 @@ from nets.human_profile import parse_profile
 from nobi_machine.cache import expand_home
 from nobi_machine.parameters import ParameterTable, parameter
 from nobi_machine.text import shown
+
+if TYPE_CHECKING:
+    from search.request import Limits
 
 MOST_VISITS, LONGEST = 1 << 50, 1e20
 """KataGo's own bounds, in visits and seconds: its configuration files write them for no limit."""
@@ -189,9 +193,11 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
         """The path of the log, with `~` expanded; None where nothing is to be logged."""
         return expand_home(self.log) if self.log else None
 
-    def search_limits(self) -> tuple[int | None, float | None]:
-        """Return the limits of a move without a clock: visits and seconds, None for no limit. If the user limits
-        nothing, a move has DEFAULT_SECONDS."""
-        if self.visits is None and self.time is None and self.playouts is None:
-            return None, DEFAULT_SECONDS
-        return self.visits, self.time
+    def limits(self, may_stop_early: bool = True) -> Limits:
+        """Return the limits of a search without a clock. If the user limits nothing, it has DEFAULT_SECONDS."""
+        from search.request import Limits  # numpy comes with it
+
+        is_unlimited = self.visits is None and self.time is None and self.playouts is None
+        seconds = DEFAULT_SECONDS if is_unlimited else self.time
+        is_kept = self.early_answer or self.time is None
+        return Limits(self.visits, seconds, may_stop_early, self.playouts, unused_time_carries_over=is_kept)

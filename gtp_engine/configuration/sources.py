@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gtp_engine.configuration.configuration import Configuration
-from gtp_engine.configuration.parameters import TABLES, find_parameter, known_parameter, unknown
+from gtp_engine.configuration.parameters import TABLES, find_parameter, formerly, known_parameter, unknown
 from gtp_engine.errors import UserError
 from nobi_machine.cache import NOWHERE, config_root
 from nobi_machine.parameters import Complaints, Parameter, ParameterError, read_toml
@@ -105,25 +105,28 @@ def file_to_change(config_file: Path | None) -> Path:
 def read_file(path: Path) -> tuple[dict[str, Any], list[str]]:
     """Read a TOML file: the checked values by our parameters' names, and complaints about the rest. Headings such as
     [search] only group what is below them, unless they are part of its name."""
-    place, values, twice = printable_path(path), dict[str, Any](), set[str]()
+    place, values, given = printable_path(path), dict[str, Any](), dict[str, list[str]]()
     try:
         entries = list(_entries(read_toml(path)))
     except ParameterError as error:
         return {}, [f"{error}; the file is ignored"]
     complaints = Complaints(place)
-    for name, parameter, entry in entries:
+    for name, known, entry in entries:
+        parameter = known or formerly(name)
         if parameter is None:
             complaints.add(partial(unknown, name))
-        elif parameter.name in values:
-            twice.add(parameter.name)
+            continue
+        try:
+            values[parameter.name] = parameter.convert(entry)
+        except ParameterError as error:
+            complaints.add(partial(str, error))
         else:
-            try:
-                values[parameter.name] = parameter.convert(entry)
-            except ParameterError as error:
-                complaints.add(partial(str, error))
-    for name in sorted(twice):
-        del values[name]
-        complaints.add(partial("{} is given twice".format, name))
+            given.setdefault(parameter.name, []).append(f"{shown(name)} = {shown(entry)}")
+            if known is None:
+                complaints.add(partial("{} is {} now".format, shown(name), parameter.name), "taken for that")
+    for name, lines in given.items():
+        if len(lines) > 1:
+            complaints.add(partial("{} is given twice".format, name), f"{lines[-1]} holds")
     return values, complaints.lines()
 
 

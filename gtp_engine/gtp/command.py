@@ -10,7 +10,7 @@ import click
 from gtp_engine.configuration.configuration import tell
 from gtp_engine.configuration.parameters import config_options, parameter_options
 from gtp_engine.configuration.sources import load
-from nobi_machine.streams import lossy_stderr, note
+from nobi_machine.streams import lossy_stderr
 
 if TYPE_CHECKING:
     from gtp_engine.configuration.katago import Adopted
@@ -68,12 +68,9 @@ def gtp(
 
 def _of_katago(files: tuple[Path, ...], overrides: tuple[str, ...], has_human_net: bool) -> Adopted:
     """The parameters that KataGo's settings give. What they cannot give is said. Raises ParameterError, UserError."""
-    from gtp_engine.configuration.katago import Settings, adopt, read_settings
+    from gtp_engine.configuration.katago import adopt, of_a_game, read_settings
 
-    given = read_settings(files, overrides, lambda name, text: adopt(Settings({name: text}, {}, []), has_human_net))
-    adopted = adopt(given, has_human_net)
-    if adopted.unused:
-        note(f"settings that mean nothing here: {', '.join(sorted(adopted.unused))}")
-    for reason in adopted.reasons:
-        note(reason)
+    meant = of_a_game(has_human_net)
+    adopted = adopt(read_settings(files, overrides, lambda setting: adopt(setting, meant)), meant)
+    adopted.tell()
     return adopted

@@ -149,15 +149,7 @@ class Reporter:
 
     def subscription(self, send: Callable[[SearchResult], None]) -> ReportRequest:
         """Make the request for reports that the search is to get. `send` is called with each snapshot."""
-        wants = self.request.wants
-        return ReportRequest(
-            send,
-            every=self.request.every,
-            ownership=wants("ownership") or wants("ownershipstdev"),
-            ownership_stdev=wants("ownershipstdev"),
-            moves_ownership=wants("movesownership"),
-            moves_ownership_stdev=wants("movesownershipstdev"),
-        )
+        return ReportRequest.of(send, self.request.flags, self.request.every)
 
     def line(self, result: SearchResult, chosen: int | None = None) -> str:
         """Write a snapshot as one report. It is never empty if the result has a move; the chosen one is in it."""

@@ -3,37 +3,32 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from gtp_engine.configuration.configuration import WITH_NETWORK, Configuration, tell
-from gtp_engine.configuration.katago import Adopted, Settings, adopt, read_settings
-from gtp_engine.configuration.parameters import Count, config_options, find_parameter
-from gtp_engine.configuration.settings import MOST_VISITS
+from gtp_engine.configuration.katago import Settings, read_settings
+from gtp_engine.configuration.parameters import Count, config_options
+from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
-from gtp_engine.json_engine.options import DEFAULT_VISITS, VARIATION, Options, without
+from gtp_engine.json_engine.options import DEFAULT_VISITS, OF_QUERIES, PERSPECTIVE, VARIATION, Options
 from gtp_engine.session.session import DialogueLog
 from nets.devices import CPU, device_of
-from nets.human_profile import parse_profile
 from nobi_machine.memory import LEAST_ADDRESSES_OF_ANALYSIS, most_threads, usable_cores
-from nobi_machine.parameters import ParameterError
+from nobi_machine.parameters import Parameter, declared, folded
 from nobi_machine.streams import lossy_stderr, note
-from nobi_machine.text import parse_integer, shown
 from search.nobi.parameters import HumanParameters, SearchParameters
 
 if TYPE_CHECKING:
     from gtp_engine.json_engine.engine import JsonEngine, Send
 
-THREADS, PROFILE = "numAnalysisThreads", "humanSLProfile"
-"""Settings of KataGo's that are not for queries alone."""
-PERSPECTIVE = "reportAnalysisWinratesAs"
-"""KataGo's setting of whose winrates are reported: BLACK in all files that come with it, the side to move where a file
-says nothing."""
 MOST_THREADS = 16384
+THREADS = Parameter("", 1, "numAnalysisThreads", int, low=1, high=MOST_THREADS)
+"""KataGo's setting of how many positions are searched at once."""
 SLOTS_A_THREAD = 4
 """The most positions that are searched at once for each thread. More would only take memory."""
 SEARCHES_A_BATCH = 8
@@ -41,11 +36,8 @@ SEARCHES_A_BATCH = 8
 MERGED = 2
 """Positions that such a device evaluates together at most, in batches of a single search."""
 NEEDS_NETWORK = "the analysis engine needs a network: --net FILE"
-OF_A_DIALOGUE = frozenset(
-    {"longest", "early_answer", "size", "komi", "rules", "ponder", "ponder_visits", "ponder_playouts", "ponder_time",
-     "lag", "delay_scale", "delay_max", "gtp_name", "gtp_version", "ogs_chat"}
-)  # fmt: skip
-"""Parameters of the engine that mean something only where it plays."""
+OF_A_PROCESS = frozenset({"net", "human_net", "player", "precision", "device", "log"})
+"""Parameters of the engine, besides those of queries, that mean something here."""
 
 
 @click.command()
@@ -79,26 +71,21 @@ def analysis(
     networks = {"net": net, "human_net": human_model}
     options = Options(HumanParameters()) if load(config_file, settings, networks).has_human_net else Options()
 
-    def take(name: str, text: str) -> None:
-        if name != THREADS:
-            options.with_settings({name: text})
-        elif threads is None:
-            _count(text)
+    def take(setting: Settings) -> None:
+        _take_threads(setting)
+        options.with_settings(setting)
 
     given = read_settings(katago_configs, overrides, take)
-    texts = {name: text for name, text in given.texts.items() if name != THREADS}
-    is_unsaid = not katago_configs and PERSPECTIVE.lower() not in map(str.lower, texts)
+    of_katago = _take_threads(given)
+    threads = of_katago if threads is None else threads
+    is_unsaid = not katago_configs and folded(PERSPECTIVE) not in map(folded, given.texts)
     if is_unsaid:
-        texts[PERSPECTIVE] = "BLACK"
-    if threads is None and THREADS in given.texts:
-        threads = _count(given.texts[THREADS])
-    _, unused, other = options.with_settings(texts)
-    configuration = load(config_file, settings, networks, _profile(given))
-    unused += OF_A_DIALOGUE & configuration.by_hand
-    if unused:
-        note(f"settings that mean nothing here: {', '.join(sorted(unused))}")
-    for reason in other:
-        note(reason)
+        given.put(PERSPECTIVE, "BLACK", None)
+    options, adopted = options.with_settings(given)
+    configuration = load(config_file, settings, networks, adopted)
+    of_a_game = {each.name for each in declared(EngineSettings)} - OF_QUERIES - OF_A_PROCESS
+    adopted.unused.extend(of_a_game & configuration.by_hand)
+    adopted.tell()
     from gtp_engine.players import check, make_surely
 
     configuration = check(configuration, LEAST_ADDRESSES_OF_ANALYSIS)
@@ -115,9 +102,16 @@ def analysis(
         log.remark(complaint)
 
     def make_engine(send: Send, is_behind: Callable[[], bool]) -> JsonEngine:
-        return make_surely(configuration, lambda each: _make_engine(each, texts, threads, send, is_behind, log))
+        return make_surely(configuration, lambda each: _make_engine(each, options, threads, send, is_behind, log))
 
     return run_session(make_engine, not is_hasty, log)
+
+
+def _take_threads(given: Settings) -> int | None:
+    """Take the number of positions that are searched at once out of KataGo's settings. Raises ParameterError."""
+    names = [name for name in given.texts if folded(name) == folded(THREADS.name)]
+    counts = [THREADS.convert(given.texts.pop(name), name) for name in names]
+    return counts[-1] if counts else None
 
 
 def _require_network(configuration: Configuration) -> None:
@@ -132,14 +126,14 @@ def _require_network(configuration: Configuration) -> None:
 
 def _make_engine(
     configuration: Configuration,
-    texts: Mapping[str, str],
+    options: Options,
     threads: int | None,
     send: Send,
     is_behind: Callable[[], bool],
     log: DialogueLog,
 ) -> JsonEngine:
-    """Open the networks and get everything ready for the first search. `texts`: KataGo's settings. Raises
-    EvaluatorError."""
+    """Open the networks and get everything ready for the first search. `options`: what the configuration does not have.
+    Raises EvaluatorError."""
     from gtp_engine.json_engine.engine import JsonEngine, Models
     from gtp_engine.networks import open_evaluator, suited_to
     from gtp_engine.players import compile_beside
@@ -157,17 +151,12 @@ def _make_engine(
     assert configuration.net is not None  # checked before
     batch = parameters.batch_for(evaluator, *configuration.engine.board)
     models = Models(evaluator, configuration.net, batch, human, configuration.human_net)
-    engine = configuration.engine
-    own = Options(
-        parameters,
-        engine.visits or DEFAULT_VISITS,
-        engine.playouts or MOST_VISITS,
-        engine.time,
-        variation=configuration.values.get("analysis_pv", VARIATION),
-        profile=parse_profile(engine.human_profile) if engine.human_profile else None,
+    engine = dataclasses.replace(
+        configuration.engine,
+        visits=configuration.engine.visits or DEFAULT_VISITS,
+        analysis_pv=configuration.values.get("analysis_pv", VARIATION),
     )
-    lacking = frozenset({find_parameter(PROFILE).name}) - configuration.values.keys()  # where it could not be had
-    options, _, _ = own.with_settings(without(texts, configuration.by_hand | lacking))
+    options = dataclasses.replace(options, parameters=parameters, engine=engine)
     workers = parameters.workers or usable_cores()
     if device_of(evaluator.attributes.provider) is not CPU:
         # Small searches fill no batch of a device: many at once do.
@@ -177,22 +166,3 @@ def _make_engine(
     # Each slot has a thread of its own beside those that search.
     slots = max(1, min(slots, most_threads() // (workers + 1)))
     return JsonEngine(models, options, slots, workers, send, is_behind, log.failure)
-
-
-def _profile(given: Settings) -> Adopted:
-    """What KataGo's settings give that is not for queries alone: whom a HumanSL network is to imitate."""
-    profile = Settings({}, {}, given.complaints)
-    if given.texts.get(PROFILE):
-        profile.put(PROFILE, given.texts[PROFILE], given.places.get(PROFILE))
-    return adopt(profile)
-
-
-def _count(text: str) -> int:
-    """The number of positions that KataGo's settings want to have searched at once. Raises ParameterError."""
-    try:
-        count = parse_integer(text)
-    except ValueError:
-        count = 0
-    if not 1 <= count <= MOST_THREADS:
-        raise ParameterError(f"{THREADS} must be 1 to {MOST_THREADS}, not {shown(text)}")
-    return count

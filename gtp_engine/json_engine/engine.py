@@ -20,7 +20,7 @@ from gtp_engine.errors import explain
 from gtp_engine.json_engine import replies
 from gtp_engine.json_engine.options import Options
 from gtp_engine.json_engine.query import FieldError, read_integers, read_query
-from gtp_engine.json_engine.records import Replayer, position_hashes
+from gtp_engine.json_engine.records import Replayer
 from gtp_engine.json_engine.schedule import Position, Schedule
 from gtp_engine.model_list import described
 from gtp_engine.version import GTP_VERSION, VERSION
@@ -29,10 +29,9 @@ from nets.evaluator import Evaluator
 from nets.human_profile import HumanProfile
 from nobi_machine.streams import note
 from nobi_machine.text import RepeatedName, parse_json, printable_path, shown
-from search.nobi.move_choice import with_peoples_choice
 from search.nobi.parameters import SearchParameters
 from search.nobi.player import PuctPlayer
-from search.request import Limits, ReportRequest, SearchRequest, allows_a_move
+from search.request import ReportRequest, SearchRequest, allows_a_move
 from search.result import SearchResult
 
 
@@ -238,44 +237,29 @@ class JsonEngine:
         self._share()
         game = self._replayers[slot].game(query.record, position.turn)
         human = self._ask_human(game, options.profile)
-        likelihoods = None if human is None else np.maximum(human.policy, 0.0)
-        subject = replies.Subject(position, game, human, position_hashes(game))
-        wants = query.flags.__contains__
-
-        def reply(result: SearchResult, is_during_search: bool) -> dict[str, Any]:
-            if likelihoods is not None:
-                moves = with_peoples_choice(game, result.moves, likelihoods, options.parameters)
-                result = dataclasses.replace(result, moves=moves)
-            return replies.analysis(subject, result, is_during_search)
+        reporter = replies.Reporter(position, game, human)
 
         def report(result: SearchResult) -> None:
             if not self._is_behind():
-                self._send(reply(result, True))
+                self._send(reporter.reply(result, True))
 
         # Where no legal move is allowed there is nothing to search, and a reply has no moves, as KataGo's.
-        visits = min(options.visits, options.playouts) if allows_a_move(game, game.to_play, query.filter) else 1
+        most = options.engine.limits(may_stop_early=False)
+        visits = most.visits_from(0) if allows_a_move(game, game.to_play, query.filter) else 1  # the tree is empty
         request = SearchRequest(
             game,
             game.to_play,
-            Limits(visits, options.seconds, may_stop_early=False),
+            dataclasses.replace(most, visits=visits, playouts=None),
             query.filter,
-            ReportRequest(
-                report,
-                every=float("inf") if query.every is None else query.every,
-                first=query.first,
-                ownership=wants("includeOwnership"),
-                ownership_stdev=wants("includeOwnershipStdev"),
-                moves_ownership=wants("includeMovesOwnership"),
-                moves_ownership_stdev=wants("includeMovesOwnershipStdev"),
-            ),
+            ReportRequest.of(report, query.flags, query.every, query.first),
             analysis=True,
             fresh=True,
             stop=position.stop,
             may_end_empty=True,
-            likelihoods=likelihoods,
+            likelihoods=None if human is None else np.maximum(human.policy, 0.0),
         )
         result = player.search(request)
-        return reply(result, False) if result.moves else replies.no_results(position)
+        return reporter.reply(result, False) if result.moves else replies.no_results(position)
 
     def _ask_human(self, game: Game, profile: HumanProfile | None) -> HumanEvaluation | None:
         """What people would play, if somebody said whom to imitate, or if the human network knows no kinds of them."""

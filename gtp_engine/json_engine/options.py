@@ -7,13 +7,13 @@ KataGo's names of settings come from its configuration files, from `-override-co
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from go_rules.points import BLACK, EMPTY, WHITE
-from gtp_engine.configuration.katago import MACHINE, fixed_name, require_fixed
-from gtp_engine.configuration.parameters import departed, known_parameter, unknown
-from gtp_engine.configuration.settings import LONGEST, MOST_VISITS
+from go_rules.points import COLOURS, EMPTY
+from gtp_engine.configuration.katago import MACHINE, Adopted, Settings, adopt
+from gtp_engine.configuration.settings import EngineSettings
 from nets.human_profile import HumanProfile, parse_profile
 from nobi_machine.parameters import Parameter, ParameterError, declared, folded
 from nobi_machine.text import shown
@@ -21,18 +21,22 @@ from search.nobi.parameters import SearchParameters
 
 DEFAULT_VISITS = 500
 """Of a query where nothing says how many, as in KataGo's example of a configuration."""
-VARIATION, LONGEST_VARIATION = 15, 1000
-"""The moves of a principal variation after the first: where nothing says how many, and at most."""
+VARIATION = 15
+"""The moves of a principal variation after the first, where nothing says how many."""
 
+PERSPECTIVE = "reportAnalysisWinratesAs"
+"""KataGo's setting of whose winrates are reported: BLACK in all files that come with it, the side to move where a file
+says nothing."""
 SIDE_TO_MOVE = EMPTY
-PERSPECTIVES = {"black": BLACK, "b": BLACK, "white": WHITE, "w": WHITE, "sidetomove": SIDE_TO_MOVE}
+PERSPECTIVES = {**COLOURS, "sidetomove": SIDE_TO_MOVE}
+WARNS = Parameter("", True, "warnUnusedFields", bool)
+
+OF_QUERIES = frozenset({"visits", "playouts", "time", "analysis_pv", "human_profile"})
+"""The engine's own parameters that a query may give."""
 
 IN_ANALYSIS = {
-    folded(kata): ours
-    for kata, ours in {
-        "wideRootNoise": "analysis_wide_root_noise",
-        "ignorePreRootHistory": "analysis_ignore_history",
-    }.items()
+    folded("wideRootNoise"): "analysis_wide_root_noise",
+    folded("ignorePreRootHistory"): "analysis_ignore_history",
 }
 """Settings of which this engine has KataGo's own for analysis, where a GTP engine has two."""
 
@@ -46,85 +50,41 @@ class Options:
 
     parameters: SearchParameters = field(default_factory=SearchParameters)
     """HumanParameters where there is a human network."""
-    visits: int = DEFAULT_VISITS
-    playouts: int = MOST_VISITS
-    seconds: float | None = None
+    engine: EngineSettings = field(default_factory=lambda: EngineSettings(visits=DEFAULT_VISITS, analysis_pv=VARIATION))
+    """Of these count OF_QUERIES."""
     perspective: int = SIDE_TO_MOVE
     """Whose view reports take: BLACK, WHITE or SIDE_TO_MOVE."""
-    variation: int = VARIATION
-    """The moves of a principal variation after the first, at most."""
-    profile: HumanProfile | None = None
-    """Whom the human network imitates; None where it is not asked."""
     warn_unused: bool = True
     """Whether unknown fields of a query are worth a warning."""
 
-    def with_settings(self, settings: Mapping[str, str]) -> tuple[Options, list[str], list[str]]:
-        """Put KataGo's settings in place of these options' own. Returns the new options; the names that mean nothing
-        here; and what to say of settings that are known, but have another value here, or none any more.
+    @property
+    def profile(self) -> HumanProfile | None:
+        """Whom the human network imitates; None where it is not asked."""
+        return parse_profile(self.engine.human_profile) if self.engine.human_profile else None
 
-        Raises ParameterError for a value that a setting cannot have.
-        """
-        options, unused, other = self, list[str](), list[str]()
-        for name, value in settings.items():
-            fixed = fixed_name(name)
-            changed = options._with(name, value.strip())
-            if changed is not None:
-                options = changed
-            elif fixed is not None:
-                try:
-                    require_fixed(fixed, value)
-                except ParameterError as error:
-                    other.append(str(error))
-            elif departed(name):
-                other.append(unknown(name))
-            else:
-                unused.append(name)
-        return options, unused, other
+    def with_settings(self, given: Settings) -> tuple[Options, Adopted]:
+        """Put KataGo's settings in place of these options' own. Returns the new options, and what became of the
+        settings. Raises ParameterError for a value that a setting cannot have."""
+        own: dict[str, Any] = {}
+        texts: dict[str, str] = {}
+        for name, text in given.texts.items():
+            key = folded(name)
+            if text and key == folded(PERSPECTIVE):
+                if folded(text) not in PERSPECTIVES:
+                    raise ParameterError(f"{name} must be one of BLACK, WHITE, SIDETOMOVE, not {shown(text)}")
+                own["perspective"] = PERSPECTIVES[folded(text)]
+            elif text and key == folded(WARNS.name):
+                own["warn_unused"] = WARNS.convert(text, name)
+            elif NEUTRAL.get(key) != text.lower():
+                texts[name] = text
+        meant = OF_QUERIES.union(each.name for each in declared(type(self.parameters))) - MACHINE
+        adopted = adopt(given._replace(texts=texts), meant, IN_ANALYSIS)
+        return dataclasses.replace(self, **own).with_values(adopted.values), adopted
 
-    def _with(self, name: str, value: str) -> Options | None:
-        """These options with one setting; None where it means nothing here. Raises ParameterError."""
-        key = folded(name)
-        if key == "reportanalysiswinratesas":
-            if folded(value) not in PERSPECTIVES:
-                raise ParameterError(f"{name} must be one of BLACK, WHITE, SIDETOMOVE, not {shown(value)}")
-            return dataclasses.replace(self, perspective=PERSPECTIVES[folded(value)])
-        if key == "humanslprofile":
-            try:
-                return dataclasses.replace(self, profile=parse_profile(value) if value else None)
-            except ValueError as error:
-                raise ParameterError(f"{name}: {error}") from None
-        if key in _OWN:
-            return dataclasses.replace(self, **{_OWN[key].name: _OWN[key].convert(value, name)})
-        parameter = _parameter(name)
-        if parameter is None:
-            return self if NEUTRAL.get(key) == value.lower() else None
-        if parameter.name in MACHINE or parameter not in declared(type(self.parameters)):
-            return None
-        parameters = self.parameters.with_value(parameter.name, value, name)
-        return dataclasses.replace(self, parameters=parameters)
-
-
-_OWN = {
-    "maxvisits": Parameter("", DEFAULT_VISITS, "visits", int, low=1, high=MOST_VISITS),
-    "maxplayouts": Parameter("", MOST_VISITS, "playouts", int, low=1, high=MOST_VISITS),
-    "maxtime": Parameter("", None, "seconds", float, low=0.0, high=LONGEST),
-    "analysispvlen": Parameter("", VARIATION, "variation", int, low=1, high=LONGEST_VARIATION),
-    "warnunusedfields": Parameter("", True, "warn_unused", bool),
-}
-"""Our own fields by KataGo's folded name."""
-
-
-def without(settings: Mapping[str, str], decided: Set[str]) -> dict[str, str]:
-    """Return KataGo's settings without those that mean a parameter in `decided`, our names: a source that counts more
-    has given it a value."""
-    kept = dict(settings)
-    for name in settings:
-        parameter = _parameter(name)
-        if parameter is not None and parameter.name in decided:
-            del kept[name]
-    return kept
-
-
-def _parameter(name: str) -> Parameter | None:
-    """What KataGo's setting means in this engine, where we have such a parameter."""
-    return known_parameter(IN_ANALYSIS.get(folded(name), name))
+    def with_values(self, values: Mapping[str, Any]) -> Options:
+        """Put checked values, by the names of our parameters, in place of these options' own."""
+        of_engine = {name: value for name, value in values.items() if name in OF_QUERIES}
+        of_search = {name: value for name, value in values.items() if name not in OF_QUERIES}
+        engine = dataclasses.replace(self.engine, **of_engine) if of_engine else self.engine
+        parameters = dataclasses.replace(self.parameters, **of_search) if of_search else self.parameters
+        return dataclasses.replace(self, engine=engine, parameters=parameters)

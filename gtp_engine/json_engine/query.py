@@ -5,19 +5,21 @@ The fields are read in KataGo's order, so a query with several faults gets the e
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
-from go_rules.points import BLACK, COLOURS, MAX_SIZE, PASS, WHITE, VertexError, from_vertex, point_at, to_vertex
-from go_rules.rule_names import notation_komi, read_rules, rules_to_sgf, usual_komi
+from msgspec import Meta, ValidationError, convert
+
+from go_rules.points import BLACK, COLOURS, MAX_SIZE, PASS, WHITE, VertexError, from_vertex, point_at
+from go_rules.rule_names import rules_and_komi, rules_to_sgf
 from go_rules.rules import ButtonError, Rules, RulesError
+from gtp_engine.configuration.katago import Settings
 from gtp_engine.configuration.settings import MOST_VISITS
-from gtp_engine.json_engine.options import LONGEST_VARIATION, Options
+from gtp_engine.json_engine.options import Options
 from gtp_engine.json_engine.records import IllegalMoveError, QueriedGame, Replayer, move_codes, resolved
 from nets.human_profile import HumanProfile
 from nobi_machine.parameters import ParameterError
@@ -44,18 +46,38 @@ KNOWN = frozenset(
 )
 """Every field that means something."""
 
+Side = Annotated[int, Meta(ge=2, le=MAX_SIZE)]
+Seconds = Annotated[float, Meta(ge=0.001, le=1e6)]
+Komi = Annotated[float, Meta(ge=-400.0, le=400.0)]
+Priority = Annotated[int, Meta(gt=-(1 << 62), lt=1 << 62)]
+
 SIZE = f"Must provide an integer from 2 to {MAX_SIZE}"
 KOMI = "Must be a integer or half-integer from -400.0 to 400.0"
-MOST_KOMI = 400.0
 RULES = (
     'Must specify rules string, such as "chinese" or "tromp-taylor", or a JSON object with detailed rules parameters.'
 )
 SECONDS = "Must be number of seconds from 0.001 to 1000000.0"
 FILTER = "Must be a list of dicts with subfields 'player', 'moves', 'untilDepth'"
-MOST_PRIORITY = 1 << 62
-NEVER = 1e30
-"""Seconds between reports where none is wanted but the first."""
-
+LONGEST_VARIATION = 1000
+PARAMETERS = {
+    "maxVisits": ("visits", Annotated[int, Meta(ge=1, le=MOST_VISITS)], "Must be an integer from 1 to 2^50"),
+    "analysisPVLen": (
+        "analysis_pv",
+        Annotated[int, Meta(ge=1, le=LONGEST_VARIATION)],
+        f"Must be an integer from 1 to {LONGEST_VARIATION}",
+    ),
+    "rootFpuReductionMax": (
+        "root_fpu_reduction",
+        Annotated[float, Meta(ge=0.0, le=2.0)],
+        "Must be a number from 0.0 to 2.0",
+    ),
+    "rootPolicyTemperature": (
+        "root_policy_temperature",
+        Annotated[float, Meta(ge=0.01, le=100.0)],
+        "Must be a number from 0.01 to 100.0",
+    ),
+}
+"""Fields that give a parameter of ours its value: its name, the type of the value, and what any other is answered."""
 MOST_MOVES = 5000
 """Of a game. Each has to be tried before the query is accepted, and meanwhile no other query is read."""
 MOST_STONES = 2 * MAX_SIZE * MAX_SIZE
@@ -73,11 +95,11 @@ class Query:
     options: Options
     filter: MoveFilter | None = None
     flags: frozenset[str] = field(default_factory=frozenset)
-    """The members of FLAGS that are true."""
-    every: float | None = None
-    """Seconds between reports while the search runs; None for no reports."""
+    """The members of FLAGS that are true, in small letters and without `include`."""
+    every: float = math.inf
+    """Seconds between reports while the search runs."""
     first: float | None = None
-    """Seconds until the first of them."""
+    """Seconds until the first of them; None: as long as between two."""
 
 
 Warn = Callable[[str, str], None]
@@ -94,7 +116,7 @@ def read_query(
     for side in ("boardXSize", "boardYSize"):
         if side not in query:
             raise FieldError(side, SIZE)
-    width, height = (read_integer(query, side, 2, MAX_SIZE, SIZE) for side in ("boardXSize", "boardYSize"))
+    width, height = (read(query, side, Side, SIZE) for side in ("boardXSize", "boardYSize"))
     stones = read_moves(query, "initialStones", width, height, may_pass=False) if "initialStones" in query else []
     if len(stones) > MOST_STONES:
         raise FieldError("initialStones", f"Must be at most {MOST_STONES} stones")
@@ -111,7 +133,8 @@ def read_query(
     turns, priorities = _turns(query, len(moves))
     rules, komi = _rules(query, warn)
     options = _options(query, defaults, check_profile, warn)
-    flags = frozenset(name for name in FLAGS if read_boolean(query, name))
+    wanted = (name for name in FLAGS if name in query and read(query, name, bool, "Must be a boolean"))
+    flags = frozenset(name.removeprefix("include").lower() for name in wanted)
     every, first_after = _report_times(query)
     priority = _priority(query)
     filter = _filter(query, width, height)
@@ -122,7 +145,7 @@ def read_query(
     try:
         replayer.game(record)
     except IllegalMoveError as error:
-        raise FieldError("moves", f"Illegal move {error.index}: {to_vertex(error.point, height)}") from None
+        raise FieldError("moves", str(error)) from None
     places = tuple((turn, priorities.get(turn, priority)) for turn in turns)
     return Query(query["id"], record, places, options, filter, flags, every, first_after)
 
@@ -158,7 +181,7 @@ def _turns(query: Object, moves: int) -> tuple[list[int], dict[int, int]]:
         if len(given) != len(turns):
             raise FieldError("priorities", "Must be of matching length to analyzeTurns")
         for turn, priority in zip(turns, given, strict=True):
-            if abs(priority) >= MOST_PRIORITY:
+            if abs(priority) >= 1 << 62:
                 raise FieldError("priorities", f"Invalid priority: {priority}")
             priorities[turn] = priority
     return sorted(set(turns)), priorities
@@ -168,26 +191,11 @@ def _rules(query: Object, warn: Warn) -> tuple[Rules, float]:
     given = query.get("rules")
     if not isinstance(given, (str, dict)):
         raise FieldError("rules", RULES)
-    text = given if isinstance(given, str) else json.dumps(given, separators=(",", ":"))
-    try:
-        rules = read_rules(text.strip())
-    except ButtonError as error:
-        rules = error.without
-        warn("rules", f"{error}, which these have not: using {rules_to_sgf(rules)} instead")
-    except RulesError:
-        raise FieldError("rules", f"Could not parse rules: {text[:LONGEST_ECHO]}") from None
-    komi = usual_komi(rules)
-    stated = given.get("komi") if isinstance(given, dict) else notation_komi(given)
-    if stated is not None:
-        komi = _stated_komi(stated, text)
+    rules, komi = _rules_and_komi(given, warn)
     if "komi" in query:
-        komi = read_number(query, "komi", -MOST_KOMI, MOST_KOMI, KOMI)
-        if (2 * komi) % 1 != 0:
-            raise FieldError("komi", KOMI)
+        komi = _komi(query, "komi", KOMI)
     if "whiteHandicapBonus" in query:
-        bonus = query["whiteHandicapBonus"]
-        if not isinstance(bonus, str):
-            raise FieldError("whiteHandicapBonus", "Must be a string")
+        bonus = read(query, "whiteHandicapBonus", str, "Must be a string")
         try:
             rules = rules.with_value("whiteHandicapBonus", bonus)
         except RulesError as error:
@@ -195,20 +203,26 @@ def _rules(query: Object, warn: Warn) -> tuple[Rules, float]:
     return rules, komi
 
 
-def _stated_komi(stated: object, rules: str) -> float:
-    """The komi that the rules state: a number in an object, or its text in the notation. Raises FieldError."""
-    refused = f"Could not parse rules: {rules[:LONGEST_ECHO]}"
-    if isinstance(stated, str):
-        try:
-            stated = float(stated)
-        except ValueError:
-            raise FieldError("rules", refused) from None
+def _rules_and_komi(given: str | Object, warn: Warn) -> tuple[Rules, float]:
+    """The rules that a name or an object says, and the komi that it says or that goes with them. Raises FieldError."""
+    text = _text(given)
+    refused = f"Could not parse rules: {text[:LONGEST_ECHO]}"
     try:
-        komi = read_number({"komi": stated}, "komi", -MOST_KOMI, MOST_KOMI, refused)
-    except FieldError:
+        rules, komi = rules_and_komi(text.strip())
+    except ButtonError as error:
+        warn("rules", f"{error}, which these have not: using {rules_to_sgf(error.without)} instead")
+        without = re.sub(r"button\s*1", "", given) if isinstance(given, str) else {**given, "hasButton": False}
+        return _rules_and_komi(without, warn)
+    except RulesError:
         raise FieldError("rules", refused) from None
+    return rules, _komi({"rules": komi}, "rules", refused)
+
+
+def _komi(query: Object, name: str, text: str) -> float:
+    """A field that must be a komi. Raises FieldError with `text`."""
+    komi: float = read(query, name, Komi, text)
     if (2 * komi) % 1 != 0:
-        raise FieldError("rules", refused)
+        raise FieldError(name, text)
     return komi
 
 
@@ -220,32 +234,19 @@ def _options(query: Object, defaults: Options, check_profile: Callable[[HumanPro
         raise FieldError("overrideSettings", "Must be an object")
     if settings:
         try:
-            options, unknown, other = defaults.with_settings({name: _text(value) for name, value in settings.items()})
+            texts = {name: _text(value) for name, value in settings.items()}
+            options, adopted = defaults.with_settings(Settings(texts, {}, []))
         except ParameterError as error:
             raise FieldError("overrideSettings", f"Could not set settings: {error}") from None
-        if unknown:
-            warn("overrideSettings", f"Unknown config params: {','.join(sorted(map(shown, unknown)))}")
-        for reason in other:
+        if adopted.unused:
+            warn("overrideSettings", f"Unknown config params: {','.join(sorted(map(shown, adopted.unused)))}")
+        for reason in adopted.reasons:
             warn("overrideSettings", reason)
         reason = check_profile(options.profile) if options.profile is not None else ""
         if reason:
             raise FieldError("overrideSettings", f"Could not set settings: {reason}")
-    changes: dict[str, Any] = {}
-    if "maxVisits" in query:
-        changes["visits"] = read_integer(query, "maxVisits", 1, MOST_VISITS, "Must be an integer from 1 to 2^50")
-    if "analysisPVLen" in query:
-        text = f"Must be an integer from 1 to {LONGEST_VARIATION}"
-        changes["variation"] = read_integer(query, "analysisPVLen", 1, LONGEST_VARIATION, text)
-    parameters: dict[str, Any] = {}
-    if "rootFpuReductionMax" in query:
-        text = "Must be a number from 0.0 to 2.0"
-        parameters["root_fpu_reduction"] = read_number(query, "rootFpuReductionMax", 0.0, 2.0, text)
-    if "rootPolicyTemperature" in query:
-        text = "Must be a number from 0.01 to 100.0"
-        parameters["root_policy_temperature"] = read_number(query, "rootPolicyTemperature", 0.01, 100.0, text)
-    if parameters:
-        changes["parameters"] = dataclasses.replace(options.parameters, **parameters)
-    return dataclasses.replace(options, **changes)
+    values = {ours: read(query, name, kind, text) for name, (ours, kind, text) in PARAMETERS.items() if name in query}
+    return options.with_values(values)
 
 
 def _text(value: object) -> str:
@@ -253,14 +254,10 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
 
 
-def _report_times(query: Object) -> tuple[float | None, float | None]:
-    every = first = None
-    if "reportDuringSearchEvery" in query:
-        every = first = read_number(query, "reportDuringSearchEvery", 0.001, 1e6, SECONDS)
-    if "firstReportDuringSearchAfter" in query:
-        first = read_number(query, "firstReportDuringSearchAfter", 0.001, 1e6, SECONDS)
-        every = NEVER if every is None else every
-    return every, first
+def _report_times(query: Object) -> tuple[float, float | None]:
+    names = ("reportDuringSearchEvery", "firstReportDuringSearchAfter")
+    every, first = (read(query, name, Seconds, SECONDS) if name in query else None for name in names)
+    return math.inf if every is None else every, first
 
 
 def _priority(query: Object) -> int:
@@ -268,8 +265,8 @@ def _priority(query: Object) -> int:
         return 0
     if "priorities" in query:
         raise FieldError("priority", "Cannot specify both priority and priorities")
-    text = "Must be a number between -2^62 and 2^62"
-    return read_integer(query, "priority", 1 - MOST_PRIORITY, MOST_PRIORITY - 1, text)
+    priority: int = read(query, "priority", Priority, "Must be a number between -2^62 and 2^62")
+    return priority
 
 
 def _filter(query: Object, width: int, height: int) -> MoveFilter | None:
@@ -279,26 +276,22 @@ def _filter(query: Object, width: int, height: int) -> MoveFilter | None:
     name = "allowMoves" if "allowMoves" in query else "avoidMoves"
     if name not in query:
         return None
-    entries = query[name]
-    if not isinstance(entries, list):
-        raise FieldError(name, FILTER)
+    entries = read(query, name, list[Any], FILTER)
     if name == "allowMoves" and len(entries) > 2:
         raise FieldError(name, "Currently allowMoves only allows at most one entry per player")
-    allow: dict[int, tuple[frozenset[int], int]] = {}
-    avoid: dict[int, list[tuple[frozenset[int], int]]] = {}
+    found: dict[int, list[tuple[frozenset[int], int]]] = {}
     for entry in entries:
         if not isinstance(entry, Mapping) or not {"player", "moves", "untilDepth"} <= set(entry):
             raise FieldError(name, FILTER)
         colour = read_colour(entry, "player")
         points = read_points(entry, "moves", width, height)
-        depth = read_integer(entry, "untilDepth", 1, 10**9, "Must be a positive integer")
-        if name == "avoidMoves":
-            avoid.setdefault(colour, []).append((points, depth))
-        elif colour in allow:
+        depth = read(entry, "untilDepth", Annotated[int, Meta(ge=1, le=10**9)], "Must be a positive integer")
+        if name == "allowMoves" and colour in found:
             raise FieldError(name, "Cannot specify allowMoves more than once for the same player")
-        else:
-            allow[colour] = (points, depth)
-    return MoveFilter(allow=allow, avoid={colour: tuple(each) for colour, each in avoid.items()})
+        found.setdefault(colour, []).append((points, depth))
+    if name == "avoidMoves":
+        return MoveFilter(avoid={colour: tuple(each) for colour, each in found.items()})
+    return MoveFilter(allow={colour: each for colour, (each,) in found.items()})
 
 
 Object = Mapping[str, Any]
@@ -321,47 +314,21 @@ class FieldError(Exception):
         self.text = text
 
 
-def read_integer(query: Object, name: str, low: int, high: int, text: str) -> int:
-    """Read a field that must be a whole number within bounds. Raises FieldError with `text`."""
-    value = query.get(name)
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise FieldError(name, text)
-    return value
-
-
-def read_number(query: Object, name: str, low: float, high: float, text: str) -> float:
-    """Read a field that must be a finite number within bounds. Raises FieldError with `text`."""
-    value = query.get(name)
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not math.isfinite(value):
-        raise FieldError(name, text)
-    if not low <= value <= high:
-        raise FieldError(name, text)
-    return float(value)
-
-
-def read_boolean(query: Object, name: str) -> bool:
-    """Read a field that must be true or false; it is false where it is missing. Raises FieldError."""
-    value = query.get(name, False)
-    if not isinstance(value, bool):
-        raise FieldError(name, "Must be a boolean")
-    return value
+def read(query: Object, name: str, kind: Any, text: str) -> Any:
+    """Read a field whose value must be of a type as msgspec converts it. Raises FieldError with `text`."""
+    try:
+        return convert(query.get(name), kind)
+    except (ValidationError, UnicodeEncodeError):  # half of a character, such as "\ud800"
+        raise FieldError(name, text) from None
 
 
 def read_integers(query: Object, name: str, text: str) -> list[int]:
     """Read a field that must be a list of whole numbers, be they written as `1` or as `1.0`. Raises FieldError with
     `text`."""
-    given = query.get(name)
-    values = [_whole(value) for value in given] if isinstance(given, list) else [None]
-    if None in values:
+    values: list[int | float] = read(query, name, list[int | float], text)
+    if not all(value == int(value) for value in values):
         raise FieldError(name, text)
-    return [value for value in values if value is not None]
-
-
-def _whole(value: object) -> int | None:
-    """A whole number, or None for anything else."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return list(map(int, values))
 
 
 def read_colour(query: Object, name: str) -> int:
@@ -375,29 +342,21 @@ def read_colour(query: Object, name: str) -> int:
 def read_moves(query: Object, name: str, width: int, height: int, *, may_pass: bool) -> list[tuple[int, int]]:
     """Read a field that must be a list of moves, (colour, point) each. Raises FieldError; unless `may_pass` for a pass
     too."""
-    pairs = query.get(name)
-    if not isinstance(pairs, list):
-        raise FieldError(name, MOVES_FORM)
     moves = []
-    for pair in pairs:
-        if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(part, str) for part in pair):
-            raise FieldError(name, MOVES_FORM)
-        colour, point = colour_of(pair[0]), point_of(pair[1], width, height)
+    for player, vertex in read(query, name, list[tuple[str, str]], MOVES_FORM):
+        colour, point = colour_of(player), point_of(vertex, width, height)
         if colour is None:
-            raise FieldError(name, f"Could not parse player: {pair[0][:LONGEST_ECHO]}")
+            raise FieldError(name, f"Could not parse player: {player[:LONGEST_ECHO]}")
         if point is None or (point == PASS and not may_pass):
-            raise FieldError(name, f"Could not parse board location: {pair[1][:LONGEST_ECHO]}")
+            raise FieldError(name, f"Could not parse board location: {vertex[:LONGEST_ECHO]}")
         moves.append((colour, point))
     return moves
 
 
 def read_points(query: Object, name: str, width: int, height: int) -> frozenset[int]:
     """Read a field that must be a list of points; PASS may be among them. Raises FieldError."""
-    texts = query.get(name)
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise FieldError(name, VERTICES_FORM)
     points = set()
-    for text in texts:
+    for text in read(query, name, list[str], VERTICES_FORM):
         point = point_of(text, width, height)
         if point is None:
             raise FieldError(name, f"Could not parse board location: {text[:LONGEST_ECHO]}")

@@ -12,8 +12,9 @@ import functools
 import hashlib
 import struct
 from array import array
-from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import takewhile
+from operator import eq
 from typing import NamedTuple
 
 from go_rules.game import Game, RuleViolation
@@ -28,21 +29,16 @@ from go_rules.points import (
     neighbours,
     opponent,
     row_of,
+    to_vertex,
 )
 from go_rules.rules import Rules
 
 
 class IllegalMoveError(Exception):
-    """A move of the record cannot be played, whatever the rules."""
-
-    def __init__(self, index: int, point: int) -> None:
-        super().__init__(f"move {index}")
-        self.index = index
-        self.point = point
+    """A move of the record cannot be played, whatever the rules. The text names it, in KataGo's words."""
 
 
-@dataclass(frozen=True)
-class QueriedGame:
+class QueriedGame(NamedTuple):
     """A game as a query tells it. It takes little memory, since thousands may wait."""
 
     width: int
@@ -56,11 +52,6 @@ class QueriedGame:
     moves: array[int]
     """Each move's point, of white's moves its bitwise complement."""
 
-    @property
-    def setup(self) -> Hashable:
-        """Everything but the moves, as one key."""
-        return (self.width, self.height, self.rules, self.komi, self.stones, self.first)
-
 
 class Replayer:
     """Plays records, and goes on from the game of the last one as far as the next is like it.
@@ -69,7 +60,8 @@ class Replayer:
     """
 
     def __init__(self) -> None:
-        self._setup: Hashable = None
+        self._setup: tuple[object, ...] = ()
+        """All but the moves of the last record."""
         self._game = Game()
         self._codes: array[int] = array("h")
         """The moves of that game, as in `QueriedGame.moves`."""
@@ -80,7 +72,7 @@ class Replayer:
         The game that is returned may be used, and must not be changed, until the next call.
         """
         wanted = record.moves[:turn]
-        common = self._common(wanted) if record.setup == self._setup else 0
+        common = sum(takewhile(bool, map(eq, wanted, self._codes))) if record[:-1] == self._setup else 0
         if common == 0:
             self._begin(record)
         game = self._game
@@ -93,16 +85,9 @@ class Replayer:
             try:
                 game.play_lenient(colour, point)
             except RuleViolation:
-                raise IllegalMoveError(index, point) from None
+                raise IllegalMoveError(f"Illegal move {index}: {to_vertex(point, record.height)}") from None
             self._codes.append(code)
         return game
-
-    def _common(self, wanted: array[int]) -> int:
-        """With how many moves the game begins as wanted."""
-        common = 0
-        while common < min(len(wanted), len(self._codes)) and wanted[common] == self._codes[common]:
-            common += 1
-        return common
 
     def _begin(self, record: QueriedGame) -> None:
         """Begin the game of a record anew, with its setup alone."""
@@ -111,7 +96,7 @@ class Replayer:
             game.set_position(record.stones, record.first)
         except RuleViolation:
             game.set_position(resolved(record.stones, record.width, record.height), record.first)
-        self._game, self._setup, self._codes = game, record.setup, array("h")
+        self._game, self._setup, self._codes = game, record[:-1], array("h")
 
 
 def move_codes(moves: Iterable[tuple[int, int]]) -> array[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from go_rules.game import Game
 from go_rules.points import COLOUR_LETTERS, PASS, board_points, to_vertex
 from gtp_engine.json_engine.options import SIDE_TO_MOVE
+from gtp_engine.json_engine.records import position_hashes
 from gtp_engine.json_engine.schedule import Position
 from nets.bare_evaluation import HumanEvaluation
 from search.result import LOWEST_UTILITY, MoveInfo, RawEvaluation, SearchResult
@@ -27,62 +27,42 @@ def no_results(position: Position) -> dict[str, Any]:
     return {"id": position.query.id, "isDuringSearch": False, "noResults": True, "turnNumber": position.turn}
 
 
-@dataclass(frozen=True)
-class Subject:
-    """A position with all that is known of it before the search."""
+class Reporter:
+    """Writes what a search finds of a position, from the perspective that its query asks for."""
 
-    position: Position
-    game: Game
-    human: HumanEvaluation | None
-    """What the human network says, where it was asked."""
-    hashes: tuple[str, str]
-    """hashes.position_hashes"""
+    def __init__(self, position: Position, game: Game, human: HumanEvaluation | None) -> None:
+        """`game` is at the position. `human`: what the human network says of it, where it was asked."""
+        self._position = position
+        self._options = position.query.options
+        self._flags = position.query.flags
+        self._game = game
+        self._human = human
+        self._hashes = position_hashes(game)
+        self._sign = 1.0 if self._options.perspective in (SIDE_TO_MOVE, game.to_play) else -1.0
 
-
-def analysis(subject: Subject, result: SearchResult, is_during_search: bool) -> dict[str, Any]:
-    """Write a report of a search, or its last reply, from the perspective that the query asks for."""
-    position = subject.position
-    return {
-        "id": position.query.id,
-        "turnNumber": position.turn,
-        "isDuringSearch": is_during_search,
-        **_ReplyWriter(subject, result).content(),
-    }
-
-
-class _ReplyWriter:
-    """Writes one result from the perspective that the query asks for."""
-
-    def __init__(self, subject: Subject, result: SearchResult) -> None:
-        self._options = subject.position.query.options
-        self._flags = subject.position.query.flags
-        self._game = subject.game
-        self._human = subject.human
-        self._hashes = subject.hashes
-        self._result = result
-        is_own = self._options.perspective in (SIDE_TO_MOVE, result.colour)
-        self._sign = 1.0 if is_own else -1.0
-
-    def content(self) -> dict[str, Any]:
-        """Everything but what says which position it is."""
-        result, human, wants = self._result, self._human, self._flags.__contains__
+    def reply(self, result: SearchResult, is_during_search: bool) -> dict[str, Any]:
+        """Write a report of the search, or its last reply."""
+        human, wants = self._human, self._flags.__contains__
         out: dict[str, Any] = {
+            "id": self._position.query.id,
+            "turnNumber": self._position.turn,
+            "isDuringSearch": is_during_search,
             "moveInfos": [self._move(move) for move in result.moves if move.visits > 0],
-            "rootInfo": self._root(),
+            "rootInfo": self._root(result),
         }
-        if wants("includePolicy") and result.raw is not None:
+        if wants("policy") and result.raw is not None:
             out["policy"] = _rounded(result.raw.policy)
-        if wants("includePolicy") and human is not None:
+        if wants("policy") and human is not None:
             out["humanPolicy"] = _rounded(human.policy)
-        if wants("includeOwnership") and result.ownership is not None:
+        if wants("ownership") and result.ownership is not None:
             out["ownership"] = _plane(self._sign * result.ownership)
-        if wants("includeOwnershipStdev") and result.ownership_stdev is not None:
+        if wants("ownershipstdev") and result.ownership_stdev is not None:
             out["ownershipStdev"] = _plane(result.ownership_stdev)
         return out
 
     def _move(self, move: MoveInfo) -> dict[str, Any]:
         wants, lead = self._flags.__contains__, self._points(move.lead)
-        length = 1 + self._options.variation
+        length = self._options.engine.longest_variation
         out: dict[str, Any] = {
             "move": to_vertex(move.point, self._game.height),
             "visits": move.visits,
@@ -107,19 +87,18 @@ class _ReplyWriter:
             out["humanPrior"] = number(max(0.0, float(self._human.policy[self._index(move.point)])))
         if move.symmetry_of is not None:
             out["isSymmetryOf"] = to_vertex(move.symmetry_of, self._game.height)
-        if wants("includeNoResultValue"):
+        if wants("noresultvalue"):
             out["noResultValue"] = number(move.no_result)
-        if wants("includePVVisits"):
+        if wants("pvvisits"):
             out["pvVisits"] = list(move.pv_visits[:length])
             out["pvEdgeVisits"] = list(move.pv_edge_visits[:length])
-        if wants("includeMovesOwnership") and move.ownership is not None:
+        if wants("movesownership") and move.ownership is not None:
             out["ownership"] = _plane(self._sign * move.ownership)
-        if wants("includeMovesOwnershipStdev") and move.ownership_stdev is not None:
+        if wants("movesownershipstdev") and move.ownership_stdev is not None:
             out["ownershipStdev"] = _plane(move.ownership_stdev)
         return out
 
-    def _root(self) -> dict[str, Any]:
-        result = self._result
+    def _root(self, result: SearchResult) -> dict[str, Any]:
         out: dict[str, Any] = {
             "visits": result.visits,
             "weight": number(result.weight),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from go_rules.game import Game
+from go_rules.game import SYMBOLS, Game
 from go_rules.handicap import fixed_handicap, max_fixed_handicap
 from go_rules.points import (
     BLACK,
@@ -107,7 +107,7 @@ def handicap_text(stones: int) -> str:
 
 def side_text(colour: int) -> str:
     """Write a colour and the letter of its stones: `black, X`."""
-    return f"{COLOUR_NAMES[colour]}, {LETTERS[colour]}"
+    return f"{COLOUR_NAMES[colour]}, {SYMBOLS[colour]}"
 
 
 def terms_text(game: Game, komi: float, person: int) -> str:
@@ -118,11 +118,10 @@ def terms_text(game: Game, komi: float, person: int) -> str:
 
 def opponent_text(session: Session) -> str:
     """Write who plays against the person, and what limits the thinking."""
-    network, settings = session.player.evaluator, session.settings
-    visits, seconds = settings.search_limits()
+    network, most = session.player.evaluator, session.settings.limits()
     limits = [
         f"{limit:g} {unit}"
-        for limit, unit in ((visits, "visits"), (settings.playouts, "playouts"), (seconds, "seconds"))
+        for limit, unit in ((most.visits, "visits"), (most.playouts, "playouts"), (most.seconds, "seconds"))
         if limit is not None
     ]
     with_what = "without a network" if network is None else f"with the network {printable(network.attributes.name)}"
@@ -148,7 +147,6 @@ def lead_text(white_lead: float) -> str:
     return f"{COLOUR_NAMES[WHITE if white_lead > 0 else BLACK]} is {points} points ahead"
 
 
-LETTERS = {BLACK: "X", WHITE: "O"}
 STYLES = {BLACK: "bold cyan", WHITE: "bold magenta"}
 """Of stones, where a terminal shows styles."""
 
@@ -172,7 +170,7 @@ def board_text(game: Game, dead: Collection[int] = ()) -> Text:
             if colour == EMPTY:
                 line.append("+" if point in marked else ".")
             else:
-                letter = LETTERS[colour]
+                letter = SYMBOLS[colour]
                 line.append(letter.lower() if point in dead else letter, STYLES[colour])
             bracket = ")" if point == last else " "
         line.append(f"{bracket} {row}")

@@ -348,9 +348,7 @@ class Session:
         area, late = game.width * game.height, self.lateness.expected
         seconds = seconds_for_move(control, left, game.turn, area, settings.lag, late)
         if seconds is None:
-            visits, seconds = settings.search_limits()
-            is_kept = settings.early_answer or settings.time is None
-            return Limits(visits, seconds, playouts=settings.playouts, unused_time_carries_over=is_kept)
+            return settings.limits()
         seconds = max(SMALLEST, seconds - used)
         longest = settings.longest if settings.time is None else settings.time
         is_kept = is_time_kept(control, left, min(seconds, longest))

@@ -324,7 +324,10 @@ CHECKS = (
         ends=True,
     ),
     Check(
-        "network", _network, "download the file again, or leave out --net or --human-net, whichever names it", ends=True
+        "network",
+        _network,
+        "let --net and --human-net name whole networks (`nobi networks` lists those at hand), or leave them out",
+        ends=True,
     ),
     Check("move", _move, "this is a bug; NOBI_DEBUG=1 shows where it is", ends=True),
     Check("speed", _speed, "this is a bug; NOBI_DEBUG=1 shows where it is"),

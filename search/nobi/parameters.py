@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from nets.devices import USUAL_BATCH
 from nobi_machine.memory import MEGABYTE, memory_for_search, thread_bytes, usable_cores
 from nobi_machine.parameters import parameter, require_memory
-from search.parameters import NetworkSearchParameters, TreeSearchParameters
+from search.player import NetworkSearchParameters, TreeSearchParameters
 
 if TYPE_CHECKING:
     from nets.evaluator import Evaluator

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import time
 from collections.abc import Sequence
@@ -64,27 +65,22 @@ class PuctPlayer:
         """Search as `Player.search` says. Raises EvaluatorError."""
         doublings = None if request.analysis else self._handicap_doublings(request.game)
         human, parameters = self.human, self.parameters
-        if human is None or not isinstance(parameters, HumanParameters) or not parameters.asks_people:
+        likelihoods, began = request.likelihoods, time.perf_counter()
+        may_ask = isinstance(parameters, HumanParameters) and parameters.asks_people
+        if likelihoods is None and human is not None and may_ask:
+            with contextlib.suppress(Stopped):
+                likelihoods = self._likelihoods(human, request, doublings)
+        if likelihoods is None:
             return self.searcher.run(request, doublings)
-        began = time.perf_counter()
-        try:
-            likelihoods = self._likelihoods(human, request, doublings)
-        except Stopped:
-            return self.searcher.run(request, doublings)
-        return self._run_with(request, doublings, likelihoods, parameters, time.perf_counter() - began)
+        return self._run_with(request, doublings, likelihoods, time.perf_counter() - began)
 
     def _run_with(
-        self,
-        request: SearchRequest,
-        doublings: float | None,
-        likelihoods: NDArray[np.float64],
-        parameters: HumanParameters,
-        spent: float,
+        self, request: SearchRequest, doublings: float | None, likelihoods: NDArray[np.float64], spent: float
     ) -> SearchResult:
         """Search with what people would play in the search and in its results. `spent`: seconds that are gone."""
 
         def mixed(result: SearchResult) -> SearchResult:
-            moves = with_peoples_choice(request.game, result.moves, likelihoods, parameters)
+            moves = with_peoples_choice(request.game, result.moves, likelihoods, self.parameters)
             return dataclasses.replace(result, moves=moves, seconds=result.seconds + spent, likelihoods=likelihoods)
 
         limits, report = dataclasses.replace(request.limits, may_stop_early=False), request.report

@@ -153,8 +153,11 @@ class Search:
         _open_searches.discard(self)
 
     def run(self, request: SearchRequest, white_doublings: float | None = None) -> SearchResult:
-        """Search as `Player.search` and `GameTree.take_root` say. Raises EvaluatorError."""
+        """Search as `Player.search` and `GameTree.take_root` say. Raises EvaluatorError, and RuntimeError after
+        `close`."""
         started = time.perf_counter()
+        if self._closing:
+            raise RuntimeError("the player is closed")
         if request.analysis:
             request = dataclasses.replace(request, limits=dataclasses.replace(request.limits, may_stop_early=False))
         self._start_threads()

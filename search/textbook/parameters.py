@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from nobi_machine.memory import MEGABYTE, memory_for_search
 from nobi_machine.parameters import ParameterTable, parameter, require_memory
-from search.parameters import NetworkSearchParameters, TreeSearchParameters
+from search.player import NetworkSearchParameters, TreeSearchParameters
 
 if TYPE_CHECKING:
     from nets.evaluator import Evaluator

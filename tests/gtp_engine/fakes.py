@@ -86,7 +86,7 @@ class FakePlayer:
         self.closed = True
 
     def _result(self, request: SearchRequest) -> SearchResult:
-        game, colour, filter, report = request.game, request.colour, request.filter, request.report
+        game, colour, filter = request.game, request.colour, request.filter
         points = game.legal_moves(colour)
         if filter is not None and colour in filter.allow:
             points = [point for point in points if point in filter.allow[colour][0]] or [PASS]
@@ -94,7 +94,7 @@ class FakePlayer:
             for avoided, _depth in filter.avoid.get(colour, ()):
                 points = [point for point in points if point not in avoided]
         moves = tuple(_info(i, point, (point, PASS, point)[: self.variation]) for i, point in enumerate(points[:3]))
-        wants = report is not None and report.ownership
+        wants = request.wants_ownership
         return SearchResult(
             colour=colour,
             visits=request.limits.visits or 10,

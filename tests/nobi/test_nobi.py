@@ -101,6 +101,11 @@ def test_limits_are_checked(engine: nobi.Engine) -> None:
             engine.analyse(nobi.Game(5), **limits)  # type: ignore[arg-type]
 
 
+def test_playouts_alone_limit_an_analysis() -> None:
+    with nobi.Engine(player="uct", playouts=20, workers=1) as engine:
+        assert engine.analyse(nobi.Game(5)).visits == 20
+
+
 def test_a_closed_engine_says_so() -> None:
     engine = nobi.Engine(player="random", visits=1)
     engine.close()

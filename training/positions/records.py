@@ -12,6 +12,7 @@ A record file is a .npz of G games on 19×19, colours alternating:
 from __future__ import annotations
 
 import io
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
@@ -25,10 +26,11 @@ from go_rules.points import BLACK
 from go_rules.rules import clamped_komi
 from go_rules.sgf.grammar import MAX_BYTES, SgfError, split_games
 from go_rules.sgf.reader import Setup, SgfGame, parse_sgf
-from nobi_machine.files import read_regular
+from nobi_machine.files import create_whole, read_regular
+from nobi_machine.text import printable_path
 from training.config import RecordsConfig
 from training.errors import TrainingError
-from training.files import read_arrays, write_whole
+from training.files import named_errors, read_arrays
 from training.positions.canvas import Positions, cell_at
 from training.positions.game_conditions import GameConditions
 from training.positions.replay import Records, draw_samples
@@ -75,7 +77,10 @@ def sgf_files(paths: Iterable[Path]) -> Iterator[Path]:
 
 
 def gather(out: Path, files: Iterable[Path]) -> Gathered:
-    """Write those games of SGF files that can be learned from to `out`. Raises TrainingError where there are none."""
+    """Write those games of SGF files that can be learned from to a new file. Raises TrainingError where there are none,
+    or where the name is taken."""
+    if os.path.lexists(out):
+        raise TrainingError(f"{printable_path(out)}: exists already")
     records: list[TrainingGame] = []
     left_out: Counter[str] = Counter()
     for file in files:
@@ -103,7 +108,8 @@ def gather(out: Path, files: Iterable[Path]) -> Gathered:
         komi=np.array([record.komi for record in records], np.float32),
         first_player=np.array([record.first_player for record in records], np.uint8),
     )
-    write_whole(out, buffer.getvalue())
+    with named_errors(out):
+        create_whole(out, buffer.getvalue())
     return Gathered(len(records), left_out)
 
 

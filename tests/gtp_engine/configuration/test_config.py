@@ -42,14 +42,6 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-def test_defaults_are_those_of_the_parts() -> None:
-    configuration = load(None, [], {})
-    assert configuration.fill(EngineSettings()) == EngineSettings()
-    assert configuration.fill(SearchParameters()) == SearchParameters()
-    assert configuration.fill(UctParameters()) == UctParameters()
-    assert configuration.net == embedded_network()
-
-
 def test_which_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert load(None, ["net=~/a.onnx"], {}).net == Path("~/a.onnx").expanduser()
     assert load(None, ["net=none"], {}).net is None
@@ -159,10 +151,6 @@ def test_threads_need_memory_where_a_process_has_limits(monkeypatch: pytest.Monk
         check(load(None, ["memory=256", "workers=64"], {}))
 
 
-def test_a_file_may_hold_parameters_of_all_players(tmp_path: Path) -> None:
-    check(load(write(tmp_path / "all.toml", "[search]\ncpuct = 2\n[puct]\nc_init = 2\n"), ["player=nobi"], {}))
-
-
 def test_later_sources_win(tmp_path: Path) -> None:
     file = write(tmp_path / "config.toml", "visits = 100\nkomi = 0.5\nsize = 9\n[search]\ncpuct = 2\n")
     configuration = load(file, ["komi=1.5", "cpuct=3"], {"komi": 2.5, "visits": None})
@@ -259,10 +247,6 @@ def test_names_with_a_scope(text: str, tmp_path: Path) -> None:
     assert changed(text, {"uct.exploration": 0.5}).strip() == text.replace("0.3", "0.5")
 
 
-def test_other_headings_are_no_scopes(tmp_path: Path) -> None:
-    assert load(write(tmp_path / "a.toml", "[root]\nfpu_reduction = 0.5"), [], {}).values == {"fpu_reduction": 0.5}
-
-
 def test_names_with_a_scope_are_written_below_its_heading(tmp_path: Path) -> None:
     values = {"uct.exploration": 0.5, "gumbel.noise": True}
     for text in (template(), ""):
@@ -276,20 +260,11 @@ def test_names_with_a_scope_are_written_below_its_heading(tmp_path: Path) -> Non
     [
         ("cpuct=x", "--set: cpuct must be a number, not x"),
         ("cpuct=-1", "--set: cpuct must be 0 to 10, not -1"),
-        ("cpuct=inf", "--set: cpuct must be a number, not inf"),
-        ("cpuct=", "--set: cpuct must be a number, not"),
-        ("visits=1.5", "--set: visits must be a whole number, not 1.5"),
         ("visits=0", "--set: visits must be 1 to 1125899906842624, not 0"),
         ("ponder=perhaps", "--set: ponder must be true or false, not perhaps"),
         ("precision=int4", "--set: precision must be one of auto, int16, fp32, fp16, not int4"),
         ("size=1", "--set: size: 1 is no board size (2 to 25, or WIDTHxHEIGHT)"),
-        ("size=9x9x9", "--set: size: 9x9x9 is no board size"),
         ("rules=chess", "--set: rules: unknown rules: chess (known: tromp-taylor, "),
-        ("rules=koAREA", "--set: rules: ko must be one of SIMPLE, POSITIONAL, SITUATIONAL, not AREA"),
-        ("rules=koSIMPLEkomi1.2.3", "--set: rules: komi must be a number, not 1.2.3"),
-        ('rules={"ko":"SIMPLE"', '--set: rules: no object in JSON: {"ko":"SIMPLE"'),
-        ('rules={"colour":"red"}', "--set: rules: unknown rule: colour"),
-        ("gtp_name=a\nb", "--set: gtp_name must be a text"),
         ("no_such=1", "--set: unknown parameter: no_such (`nobi config` lists them)"),
         ("=1", "--set: =1 is not name=value"),
     ],

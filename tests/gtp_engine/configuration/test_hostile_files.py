@@ -40,7 +40,6 @@ TOML = {
     "wrong type": b"visits = [1]",
     "table": b"visits = {a = 1}",
     "twice": b"visits = 1\nvisits = 2",
-    "twice by two names": b"visits = 1\nmaxVisits = 2",
     "not UTF-8": b'log = "\xff"',
     "binary": bytes(range(256)),
     "zeros": bytes(1000),

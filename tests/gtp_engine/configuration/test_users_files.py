@@ -17,7 +17,7 @@ from gtp_engine import cli
 from gtp_engine.configuration import parameters
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.edit import write_values
-from gtp_engine.configuration.katago import Settings, adopt
+from gtp_engine.configuration.katago import Settings, adopt, of_a_game
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
 from gtp_engine.players import check, chosen_player, make_surely
@@ -49,18 +49,10 @@ def complaints_of(configuration: Configuration, file: Path) -> list[str]:
     ("text", "complaint"),
     [
         ("visit_limit = 1", "unknown parameter: visit_limit (did you mean visits?)"),
-        ("[search]\nmaxVisit = 1", "unknown parameter: maxVisit (did you mean maxVisits?)"),
-        ("qqq = 1", "unknown parameter: qqq (`nobi config` lists them)"),
         ("playout_share = 0.5", "unknown parameter: playout_share (gone: a network's values stand alone)"),
-        ("fillDameBeforePass = 1", "unknown parameter: fillDameBeforePass (gone: dame are not filled for their "),
-        ("exploration = 0.5", "unknown parameter: exploration (gone: write uct.exploration)"),
-        ("[alphazero]\nc_init = 1", "unknown parameter: c_init (gone: write puct.c_init)"),
         ("[uct]\nexploration = 9", "uct.exploration must be 0 to 2, not 9"),
         ("visits = true", "visits must be a whole number, not True"),
-        ("visits = [1]", "visits must be a whole number, not [1]"),
         ("visits = 0", "visits must be 1 to 1125899906842624, not 0"),
-        ("visits = {a = 1}", "visits must be a whole number, not {'a': 1}"),
-        ("[visits]\na = 1", "visits must be a whole number, not {'a': 1}"),
         ("[search.deep]\ncpuct = 1", "unknown parameter: deep ("),
         ('precision = "int4"', "precision must be one of auto, int16, fp32, fp16, not int4"),
         ('precision = "int8"', "precision int8 is gone: auto instead"),
@@ -68,7 +60,6 @@ def complaints_of(configuration: Configuration, file: Path) -> list[str]:
         ('net = "gone.bin.gz"', "gone.bin.gz: No such file or directory; net"),
         ('device = "directml"', "device directml is not here (there is: "),
         ('player = "nobody"', "unknown player nobody (known: "),
-        ('human_net = "gone.bin.gz"', "gone.bin.gz: No such file or directory; human_net"),
         ("memory = 1048576", "memory must be at most "),
     ],
 )
@@ -85,12 +76,30 @@ def test_one_wrong_line(text: str, complaint: str, file: Path, monkeypatch: pyte
     assert chosen_player(configuration) == "nobi"
 
 
-@pytest.mark.parametrize("first", ["visits = 1\n[search]\nvisits = 2\n", "visits = 1\nmaxVisits = 2\n"])
-def test_of_two_values_none_holds(first: str, file: Path) -> None:
-    file.write_text(first + "cpuct = 2\n")
+@pytest.mark.parametrize(
+    ("text", "last"),
+    [
+        ("visits = 1\n[search]\nvisits = 2", "visits = 2"),
+        ("visits = 3\nmax_visits = 1\nmaxVisits = 2", "maxVisits = 2"),
+        ("visits = 1\nmaxVisits = 2\n[search]\nvisits = 0", "maxVisits = 2"),
+    ],
+)
+def test_of_several_values_the_last_holds(text: str, last: str, file: Path) -> None:
+    file.write_text(text)
     configuration = load(None, [], {})
-    assert configuration.values == {"cpuct": 2.0}
-    assert complaints_of(configuration, file) == ["visits is given twice"]
+    assert configuration.values == {"visits": 2}
+    assert configuration.complaints[-1:] == (f"{printable_path(file)}: visits is given twice; {last} holds",)
+
+
+@pytest.mark.parametrize("text", ["exploration = 0.5", "[playouts]\nexploration = 0.5"])
+def test_a_name_that_got_a_scope_is_understood(text: str, file: Path) -> None:
+    file.write_text(text)
+    configuration = load(None, [], {})
+    assert configuration.values == {"uct.exploration": 0.5}
+    place = printable_path(file)
+    assert configuration.complaints == (f"{place}: exploration is uct.exploration now; taken for that",)
+    write_values(file, {"uct.exploration": 0.25})
+    assert file.read_text().strip() == text.replace("0.5", "0.25")
 
 
 def test_what_is_no_toml_is_said_with_its_line(file: Path) -> None:
@@ -155,12 +164,6 @@ def test_several_faults_are_told_apart(file: Path, monkeypatch: pytest.MonkeyPat
     assert opened[-1] == "human.bin.gz"
 
 
-def test_each_of_two_alike_has_its_own_line(file: Path) -> None:
-    file.write_text('net = "gone.bin.gz"\nhuman_net = "gone.bin.gz"\n')
-    found = complaints_of(check(load(None, [], {})), file)
-    assert found == [f"gone.bin.gz: No such file or directory; {name}" for name in ("human_net", "net")]
-
-
 def test_the_command_line_stays_an_error(file: Path) -> None:
     file.write_text("visits = 0\n")
     for settings in (["visits=0"], ["player=puct", "net=none"], ["net=gone.bin.gz"], ["device=directml"]):
@@ -179,7 +182,7 @@ def test_a_departed_value_is_a_line_on_the_command_line_too(file: Path, capsys: 
     for command in ("gtp", "benchmark"):
         assert cli.run([command, "--precision", "int8", "--net", "gone.bin.gz"]) == 1
         assert capsys.readouterr().err == f"nobi: {gone}\nnobi: gone.bin.gz: No such file or directory\n"
-    adopted = adopt(Settings({"precision": "int8"}, {}, []))
+    adopted = adopt(Settings({"precision": "int8"}, {}, []), of_a_game(False))
     assert (adopted.values, adopted.reasons) == ({"precision": "auto"}, [gone])
 
 
@@ -274,17 +277,6 @@ def test_an_analysis_engine_starts_with_a_file_for_another_network(file: Path, t
     assert (done.returncode, done.stdout) == (1, "")
 
 
-def test_doctor_notes_what_is_left_out(
-    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("gtp_engine.tools.doctor.CHECKS", ())
-    file.write_text('visit_limit = 7\nnet = "gone.bin.gz"\n')
-    assert cli.run(["doctor"]) == 0
-    out = capsys.readouterr().out
-    assert f"note    configuration: {file}: unknown parameter: visit_limit (did you mean visits?); ignored\n" in out
-    assert f"note    configuration: {file}: gone.bin.gz: No such file or directory; net ignored\n" in out
-
-
 def test_a_name_that_several_networks_have_is_none(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def network_named(name: str) -> None:
         raise AmbiguousName(f"{name}: two networks begin so")
@@ -311,11 +303,3 @@ def test_editing_keeps_what_is_left_out_as_it_is(file: Path) -> None:
         with pytest.raises(UserError, match="set batch = 3 in it yourself"):
             write_values(file, {"batch": 3})
         assert file.read_bytes() == content
-
-
-def test_config_shows_what_holds(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file.write_text("visit_limit = 7\ncpuct = 2\n")
-    assert cli.run(["config"]) == 0
-    shown = capsys.readouterr()
-    assert [line.split()[1:3] for line in shown.out.splitlines() if line.startswith("*")] == [["cpuct", "2.0"]]
-    assert shown.err == f"nobi: {file}: unknown parameter: visit_limit (did you mean visits?); ignored\n"

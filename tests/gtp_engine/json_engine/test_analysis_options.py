@@ -45,10 +45,10 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
 @pytest.mark.parametrize(
     ("setting", "given", "value_of", "theirs", "ours"),
     [
-        ("visits=10", "maxVisits = 30", lambda options: options.visits, 30, 10),
-        ("maxPlayouts=10", "maxPlayouts = 30", lambda options: options.playouts, 30, 10),
-        ("time=1", "maxTime = 3", lambda options: options.seconds, 3.0, 1.0),
-        ("analysis_pv=1", "analysisPVLen = 3", lambda options: options.variation, 3, 1),
+        ("visits=10", "maxVisits = 30", lambda options: options.engine.visits, 30, 10),
+        ("maxPlayouts=10", "maxPlayouts = 30", lambda options: options.engine.playouts, 30, 10),
+        ("time=1", "maxTime = 3", lambda options: options.engine.time, 3.0, 1.0),
+        ("analysis_pv=1", "analysisPVLen = 3", lambda options: options.engine.analysis_pv, 3, 1),
         ("cpuct=1", "cpuctExploration = 3", lambda options: options.parameters.cpuct, 3.0, 1.0),
         (
             "analysis_wide_root_noise=1", "wideRootNoise = 3",
@@ -81,15 +81,7 @@ def test_katagos_settings_win_over_the_users_file(start: Start, tmp_path: Path) 
     (tmp_path / "user").mkdir()
     (tmp_path / "user" / "config.toml").write_text("visits = 10\nplayouts = 20\n", encoding="utf-8")
     options = start("-override-config", "maxVisits=30")
-    assert (options.visits, options.playouts) == (30, 20)
-
-
-def test_of_several_files_the_later_wins(start: Start, tmp_path: Path) -> None:
-    first, second = tmp_path / "first.cfg", tmp_path / "second.cfg"
-    first.write_text("maxVisits = 30\nmaxPlayouts = 40\nanalysisPVLen = 1\n", encoding="utf-8")
-    second.write_text("maxVisits = 10\nanalysisPVLen = 2\n", encoding="utf-8")
-    options = start("-config", str(first), "-config", str(second), "-override-config", "analysisPVLen=3")
-    assert (options.visits, options.playouts, options.variation) == (10, 40, 3)
+    assert (options.engine.visits, options.engine.playouts) == (30, 20)
 
 
 def test_without_a_file_of_katagos_winrates_are_blacks(start: Start, tmp_path: Path) -> None:

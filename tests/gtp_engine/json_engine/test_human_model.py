@@ -126,10 +126,3 @@ def test_what_such_people_might_play_is_looked_at() -> None:
     assert looked_at["J1"]["visits"] > 20 > looked_at["J1"]["edgeVisits"]
     assert looked_at["J1"]["order"] > 0 == chosen["J1"]["order"]
     spoken.end()
-
-
-def test_settings_of_a_human_network_need_one() -> None:
-    spoken = Spoken()
-    warning, _ = spoken.ask(asking(overrideSettings={"humanSLRootExploreProbWeightless": 0.5}), 2)
-    assert "there is no human network" in warning["warning"]
-    spoken.end()

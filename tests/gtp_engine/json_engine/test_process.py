@@ -14,10 +14,7 @@ from typing import Any
 import pytest
 
 from gtp_engine import cli
-from gtp_engine.configuration.settings import EngineSettings
-from gtp_engine.json_engine.command import OF_A_DIALOGUE
 from gtp_engine.stdio import MAX_LINE
-from nobi_machine.parameters import declared
 from nobi_machine.text import printable_path
 from tests.conftest import REPOSITORY
 from tests.gtp_engine.json_engine.spoken import asking
@@ -112,10 +109,6 @@ def test_a_script(tmp_path: Path) -> None:
     assert logged[1].endswith(f" << {json.dumps(queries[0])}")
     assert sum(" >> " in line for line in logged) == len(answers)
     assert "ready to begin handling requests\n" in done.stderr
-
-
-def test_what_means_nothing_to_an_analysis_is_a_parameter() -> None:
-    assert {each.name for each in declared(EngineSettings)} >= OF_A_DIALOGUE
 
 
 @needs_signals

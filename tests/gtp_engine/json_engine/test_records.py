@@ -60,14 +60,6 @@ def test_positions_have_the_names_that_katago_gives_them(
     assert position_hashes(game) == names
 
 
-def test_symmetric_positions_share_a_name() -> None:
-    first, second = Game(7, 9), Game(7, 9)
-    first.play(BLACK, from_vertex("B3", 7, 9))
-    second.play(BLACK, from_vertex("F7", 7, 9))
-    assert position_hashes(first)[0] != position_hashes(second)[0]
-    assert position_hashes(first)[1] == position_hashes(second)[1]
-
-
 KO = "BC5 WD5 BB4 WE4 BC3 WD3 BD4 WC4 BD4"
 """Black takes the ko back at once."""
 SUICIDE = "BA3 WA2 BB2 WB1 BC1 WA1"
@@ -86,17 +78,16 @@ def test_what_was_played_is_taken_whatever_the_rules_say(rules: str, moves: str)
 @pytest.mark.parametrize("moves", ["BA1 WA1", "BA2 WC3 BB1 WA1"])
 def test_what_cannot_have_been_played(moves: str) -> None:
     codes = move_codes(stones(moves))
-    with pytest.raises(IllegalMoveError) as caught:
+    with pytest.raises(IllegalMoveError, match=f"^Illegal move {len(codes) - 1}: A1$"):
         Replayer().game(QueriedGame(9, 9, read_rules("chinese"), 7.0, (), BLACK, codes))
-    assert (caught.value.index, caught.value.point) == (len(codes) - 1, from_vertex("A1", 9, 9))
 
 
-def tried(replayer: Replayer, record: QueriedGame, turn: int | None) -> Game | int:
-    """The game, or the index of its illegal move."""
+def tried(replayer: Replayer, record: QueriedGame, turn: int | None) -> Game | str:
+    """The game, or what is said of its illegal move."""
     try:
         return replayer.game(record, turn)
     except IllegalMoveError as error:
-        return error.index
+        return str(error)
 
 
 def test_a_game_that_goes_on_is_the_one_that_is_begun_anew() -> None:
@@ -111,7 +102,7 @@ def test_a_game_that_goes_on_is_the_one_that_is_begun_anew() -> None:
         record = QueriedGame(9, 9, rules, komi, placed, first, move_codes(stones(draw.choice(lines))))
         turn = draw.choice((None, 0, 1, 2))
         fresh, game = tried(Replayer(), record, turn), tried(kept, record, turn)
-        if isinstance(fresh, int) or isinstance(game, int):
+        if isinstance(fresh, str) or isinstance(game, str):
             assert fresh == game
             continue
         assert game.identity() == fresh.identity()

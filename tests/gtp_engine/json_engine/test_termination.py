@@ -62,13 +62,6 @@ def test_what_waits_has_no_results_and_what_runs_has_some(own: Spoken) -> None:
     assert own.next()["id"] == "next"
 
 
-@pytest.mark.parametrize("turns", ["x", [1.5], [True], None])
-def test_turns_to_terminate_are_whole_numbers(own: Spoken, turns: object) -> None:
-    for action in ("terminate", "terminate_all"):
-        (answer,) = own.ask({"id": "t", "action": action, "terminateId": "x", "turnNumbers": turns})
-        assert answer["field"] == "turnNumbers"
-
-
 def test_a_listener_who_is_behind_gets_only_the_last_reply(own: Spoken) -> None:
     own.is_behind = lambda: True
     (answer,) = own.ask(asking(maxVisits=3000, reportDuringSearchEvery=0.001))
@@ -165,20 +158,6 @@ def test_a_search_of_long_standing_keeps_none_from_beginning(monkeypatch: pytest
     schedule.finish(taken[0])
     schedule.close()
     assert schedule.take(0) is None
-
-
-def test_threads_are_shared_out() -> None:
-    schedule = Schedule(slots=5, workers=4)
-    for query in queries(0, 0, 0):
-        schedule.add(query, 1)
-    taken = []
-    for slot, shares in enumerate(({0: 4}, {0: 2, 1: 2}, {0: 2, 1: 1, 2: 1})):
-        taken.append(schedule.take(slot))
-        assert schedule.shares() == shares
-    for position in taken:
-        assert position is not None
-        schedule.finish(position)
-    assert schedule.shares() == {}
 
 
 def test_there_is_room_for_so_many(monkeypatch: pytest.MonkeyPatch) -> None:

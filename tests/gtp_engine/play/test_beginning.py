@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from gtp_engine import cli
 from tests.gtp_engine.play.table import ANYTHING, FINISHED, PASSED, lines, moves, only_words, play, read, refused
 
 PLAYER = ANYTHING[:-2]
@@ -89,16 +88,6 @@ def test_files_that_were_not_kept_by_it_are_left_alone(tmp_path: Path, record: s
     assert kept.read_text() == record
 
 
-def test_no_komi_is_a_negative_zero(tmp_path: Path) -> None:
-    kept, other, source = tmp_path / "game.sgf", tmp_path / "other.sgf", tmp_path / "source.sgf"
-    source.write_text(f"(;SZ[7]{MOVES})")
-    play(*ANYTHING, "--komi", "-0.0", kept, text=lines("d4"))
-    play(*PLAYER, "--komi", "-0.0", "--from", source, other)
-    for path in (kept, other):
-        assert b"KM[0]" in path.read_bytes()
-        assert ", komi 0, " in play(*PLAYER, "--komi", "-0.0", path)
-
-
 @pytest.mark.parametrize(
     ("record", "move", "colour"),
     [
@@ -137,9 +126,3 @@ def test_what_cannot_be_begun(tmp_path: Path) -> None:
     assert "has no fixed handicap" in refused(*PLAYER, "--size", "5", "--handicap", "3")
     assert "No such file" in refused(*ANYTHING, tmp_path / "none" / "game.sgf")
     assert "No such file" in refused("--net", tmp_path / "none.bin.gz")
-
-
-def test_errors_are_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert cli.run(["play", str(tmp_path / "game.txt")]) == 1
-    _, err = capsys.readouterr()
-    assert err == f"nobi: {tmp_path / 'game.txt'}: the game must be kept in a file .sgf\n"

@@ -39,13 +39,6 @@ def test_the_beginning_says_what_is_played(monkeypatch: pytest.MonkeyPatch, tmp_
     assert f"; the game is kept in {kept}\n" in shown
 
 
-def test_commands_without_words_refuse_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = converse(monkeypatch, "d4", "resign now", "quit x", "score 2", "help save", "b 4")
-    assert shown.count("is said alone, with nothing after it") == 4
-    assert shown.count("Nobi (white, O): ") == 2
-    assert "wins" not in shown
-
-
 def test_undo_takes_several_moves_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     kept = tmp_path / "game.sgf"
     steps = ("d4", "d5", "d6", "undo 4", "undo x", "undo 2", "e1", "undo", "undo", "undo")
@@ -84,12 +77,6 @@ def test_the_end_is_counted_without_dead_stones(monkeypatch: pytest.MonkeyPatch)
     assert shown.count(DEAD) == 3
     assert shown.count("the game is over; undo takes the last move back") == 3
     assert "ahead" not in shown  # nothing is estimated that was counted
-
-
-def test_a_record_that_ended_is_counted_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = converse(monkeypatch, player=FakePlayer(dead=["B5"]), game=game_of(PASSED))
-    assert DEAD in shown
-    assert WHITE_WINS in shown
 
 
 def test_a_finished_game_says_who_won_when_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:

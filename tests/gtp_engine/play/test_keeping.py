@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gtp_engine.session.records import GameFiles
-from tests.gtp_engine.play.table import ANYTHING, converse, lines, moves, play, read, refused
+from tests.gtp_engine.play.table import ANYTHING, converse, lines, moves, play, refused
 
 needs_links = pytest.mark.skipif(os.name == "nt", reason="links and permissions are POSIX's")
 
@@ -104,18 +104,3 @@ def test_save_does_not_write_over_a_saved_file_that_was_changed(
     steps = (f"save {target}", lambda: target.write_text("theirs"), "d4", f"save {target}")
     assert "another program has changed this file" in converse(monkeypatch, *steps)
     assert target.read_text() == "theirs"
-
-
-def test_save_knows_the_home_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("USERPROFILE", str(tmp_path))
-    converse(monkeypatch, "save ~/x.sgf")
-    assert read(tmp_path / "x.sgf").width == 7
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Windows allows no such paths")
-def test_a_long_name_works(tmp_path: Path) -> None:
-    folder = tmp_path / ("a" * 120) / ("b" * 120)
-    folder.mkdir(parents=True)
-    play(*ANYTHING, text=f"save {folder}/x.sgf\n")
-    assert read(folder / "x.sgf").width == 7

@@ -32,12 +32,6 @@ def test_the_board_is_drawn_with_names_handicap_points_and_the_last_move() -> No
     ]
 
 
-def test_two_brackets_do_not_meet_on_the_first_column() -> None:
-    game = Game(2, 2)
-    game.play(BLACK, from_vertex("A2", 2, 2))
-    assert board_text(game).plain.splitlines()[1] == " 2 (X).  2"
-
-
 def test_a_person_and_nobi_play_in_turns(tmp_path: Path) -> None:
     kept = tmp_path / "game.sgf"
     shown = play(*QUICK, "--size", "9", kept, text=lines("E5", "c3"))
@@ -73,36 +67,6 @@ def test_a_finished_game_is_counted_and_goes_on(tmp_path: Path) -> None:
     assert " 5  . o X O .  5" in shown
     assert shown.splitlines()[-1].startswith("the game is over")
     assert kept.read_bytes() == content
-
-
-def test_a_kept_game_goes_on(tmp_path: Path) -> None:
-    kept = tmp_path / "game.sgf"
-    play(*ANYTHING, "--colour", "white", kept, text=lines("d4"))
-    before = moves(kept)
-    shown = play(*ANYTHING, kept, text=lines("undo", "c3"))
-    assert "you (white, O): " in shown
-    assert moves(kept)[:1] == before[:1]
-    assert moves(kept)[1] == "W C3"
-
-
-def test_resigning_and_thinking_better_of_it(tmp_path: Path) -> None:
-    kept = tmp_path / "game.sgf"
-    assert "Nobi wins by resignation" in play(*ANYTHING, kept, text=lines("resign"))
-    assert read(kept).result == "W+R"
-    shown = play(*ANYTHING, kept, text=lines("undo", "D4"))
-    assert "Nobi wins by resignation" in shown
-    assert "the game goes on" in shown
-    assert read(kept).result == ""
-    assert moves(kept)[0] == "B D4"
-
-
-def test_nobi_resigns(tmp_path: Path) -> None:
-    lost = tmp_path / "lost.sgf"
-    lost.write_text("(;SZ[9]KM[7.5]" + "AW" + "".join(f"[{x}{y}]" for x in "abcdefghi" for y in "bdfh") + "PL[B])")
-    settings = ("--set", "resign=true", "--set", "resign_turns=1", "--set", "resign_min_moves=0")
-    shown = play(*QUICK, *settings, "--from", lost, "--colour", "white", text=lines("undo"))
-    assert "you win by resignation" in shown
-    assert "there is no move of yours to take back" in shown
 
 
 def test_hint_and_score() -> None:

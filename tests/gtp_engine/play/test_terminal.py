@@ -69,7 +69,7 @@ class Terminal:
         for _ in range(round(LONGEST)):
             self.write("\x03")
             with contextlib.suppress(subprocess.TimeoutExpired):
-                return self.process.wait(1.0)
+                return self.process.wait(5.0)
         raise AssertionError(self.shown[-2000:])
 
 

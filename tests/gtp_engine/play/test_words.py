@@ -1,4 +1,4 @@
-"""What a person may type for a move, and how a game is told."""
+"""What a person may type for a move."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from go_rules.game import Game
 from go_rules.points import BLACK, PASS, WHITE, from_vertex
 from gtp_engine.errors import UserError
-from gtp_engine.play.words import command_of, lead_text, number_of, point_of, result_text
+from gtp_engine.play.words import point_of
 
 
 @pytest.mark.parametrize(
@@ -47,36 +47,3 @@ def test_what_is_no_move_here(line: str, answer: str) -> None:
     with pytest.raises(UserError) as found:
         point_of(line, Game(7, 7), BLACK)
     assert str(found.value) == answer
-
-
-def test_commands_have_several_names() -> None:
-    assert [command_of(line)[0] for line in ("q", "Exit", "QUIT", "?", "Help")] == ["quit"] * 3 + ["help"] * 2
-    assert command_of("Save\t my game.sgf ") == ("save", "my game.sgf")
-
-
-def test_numbers_of_moves() -> None:
-    assert [number_of(text) for text in ("", "1", "12")] == [1, 1, 12]
-    for text in ("0", "-1", "x", "1.5", "9" * 100):
-        with pytest.raises(UserError, match="undo 2"):
-            number_of(text)
-
-
-@pytest.mark.parametrize(
-    ("result", "text"),
-    [
-        ("B+R", "you win by resignation"),
-        ("W+R", "Nobi wins by resignation"),
-        ("W+2.5", "white wins by 2.5 points"),
-        ("B+1", "black wins by 1 point"),
-        ("0", "a draw"),
-        ("Void", "no result: the board was the same three times"),
-    ],
-)
-def test_results_are_told_in_words(result: str, text: str) -> None:
-    assert result_text(result, BLACK) == text
-
-
-def test_leads_are_told_in_words() -> None:
-    assert lead_text(-2.54) == "black is 2.5 points ahead"
-    assert lead_text(7.0) == "white is 7.0 points ahead"
-    assert lead_text(-0.04) == "nobody is ahead"

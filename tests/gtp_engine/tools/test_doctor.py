@@ -119,7 +119,7 @@ def test_nothing_follows_a_check_that_the_others_need(only: Doctor, tmp_path: Pa
     (tmp_path / "broken.bin.gz").write_bytes(b"hello")
     said = only.says(named("network", "move", "speed"), "--net", str(tmp_path / "broken.bin.gz"), code=1)
     assert said.count("FAILED") == 1
-    assert "-> download the file again, or leave out --net" in said
+    assert "-> let --net and --human-net name whole networks" in said
     assert said.endswith("1 of the checks failed.\n")
 
 

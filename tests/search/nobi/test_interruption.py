@@ -128,3 +128,10 @@ def test_a_search_that_is_stopped_before_it_begins_asks_nothing(make: Maker, kno
     stop.set()
     result = player.search(SearchRequest(Game(5, 5), BLACK, Limits(), stop=stop, may_end_empty=True))
     assert (result.visits, evaluator.calls) == (known, calls)
+
+
+def test_a_closed_player_refuses_to_search() -> None:
+    player = PuctPlayer(FancifulEvaluator(with_errors=True), SMALL)
+    player.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        player.search(SearchRequest(Game(5, 5), BLACK, Limits(visits=2)))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gtp_engine import cli
+from nobi_machine.text import printable_path
 from tests.training.games import random_games
 from training.config import RecordsConfig
 from training.positions.records import load_records
@@ -72,6 +73,10 @@ def test_all_games_of_a_collection_are_gathered(tmp_path: Path, capsys: pytest.C
     records = load_records(RecordsConfig(path=str(out)))
     games_read = [records.moves[a:b].tolist() for a, b in zip(records.offsets, records.offsets[1:], strict=False)]
     assert games_read == [GAME, OTHER]
+    content = out.read_bytes()
+    assert cli.run(["records", str(out), str(tmp_path)]) == 1
+    assert capsys.readouterr().err == f"nobi: {printable_path(out)}: exists already\n"
+    assert out.read_bytes() == content
 
 
 def test_nothing_to_gather_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
