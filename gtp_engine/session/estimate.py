@@ -58,7 +58,8 @@ def judged(evaluator: Evaluator, game: Game, colour: int, is_due: Callable[[], b
 
     One at a time is asked for, until `is_due`: the first one always. Raises EvaluatorError.
     """
-    leads, owns = [], []
+    leads: list[float] = []
+    owns: list[NDArray[np.float32]] = []
     for symmetry in range(symmetry_count(game.width, game.height)):
         if leads and is_due():
             break
