@@ -477,18 +477,20 @@ class Session:
     def estimate(self, stop: threading.Event, seconds: float = math.inf) -> Estimate:
         """Estimate who owns what at the end of the game, from what the network says with either side to move.
 
-        A player without a network searches for a moment each. The estimate is kept until the position changes, unless
-        `stop` or the `seconds` for both sides have cut it short.
+        Without a network, and on boards that networks do not know, the player searches for a moment each. The estimate
+        is kept until the position changes, unless `stop` or the `seconds` for both sides have cut it short.
         """
         from gtp_engine.session.estimate import Judgement, estimate, judged, position_name
+        from search.nobi.memory.context import SMALLEST_KNOWN
 
         evaluator, end = self.player.evaluator, time.monotonic() + seconds
+        is_known = min(self.game.width, self.game.height) >= SMALLEST_KNOWN
 
         def is_due() -> bool:
             return stop.is_set() or time.monotonic() >= end
 
         def judge(game: Game, colour: int) -> Judgement:
-            if evaluator is not None:
+            if evaluator is not None and is_known:
                 return judged(evaluator, game, colour, is_due)
             found = self.glance(stop, min(MOMENT, seconds / 2), colour, game)
             assert found.ownership is not None

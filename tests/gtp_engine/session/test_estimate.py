@@ -163,6 +163,14 @@ def test_a_network_gives_the_same_score_however_the_board_lies() -> None:
     assert answers(turned=False) == answers(turned=True) == answers(turned=False)
 
 
+def test_a_board_that_networks_do_not_know_is_searched() -> None:
+    dialogue = Dialogue()
+    dialogue.player.evaluator = FancifulEvaluator()
+    dialogue.ask("boardsize 4")
+    dialogue.ask("final_score")
+    assert len(dialogue.player.searches) == 2
+
+
 def test_a_network_is_asked_once_where_time_is_short() -> None:
     evaluator = CountingEvaluator()
     due = [False, True]
