@@ -24,7 +24,6 @@ from go_rules.points import (
     WALL,
     WHITE,
     as_colour,
-    neighbours,
     point_at,
 )
 from go_rules.position import PHASE_MAIN, PHASE_OVER, TO_PLAY_KEYS, new_stack
@@ -255,13 +254,13 @@ class Game:
     def play_lenient(self, colour: int, point: int) -> None:
         """Play what somebody says was played, whether or not the rules allow it: a controller, a file, another program.
 
-        Servers and editors have other rules than ours, so this takes all that KataGo takes: a ko retaken at once, a
-        repetition under superko, and suicide of several stones. The networks do not see what led to such a move.
-        Raises RuleViolation off the board, on stones, and for suicide of one stone, and then changes nothing.
+        Servers and editors have other rules than ours, so this takes a ko retaken at once, a repetition under superko,
+        and suicide, even of one stone, as OGS allows under Ing's rules. The networks do not see what led to such a
+        move. Raises RuleViolation off the board and on stones, and then changes nothing.
         """
         colour, point = as_colour(colour), int(point)
         reason = self.violation(colour, point)
-        if reason in ("off board", "occupied") or (reason == "suicide" and not self._has_friend(colour, point)):
+        if reason in ("off board", "occupied"):
             raise RuleViolation(reason)
         self._append(colour, point)
         if reason is not None:
@@ -379,10 +378,6 @@ class Game:
             self._no_results.append(self.length)
             phases.forget_moves(after, 1)  # as after any other end of a game
         self._update_bonus()
-
-    def _has_friend(self, colour: int, point: int) -> bool:
-        """Whether a stone of `colour` is beside `point`."""
-        return any(self.position["board"][near] == colour for near in neighbours(point))
 
     def _grow(self) -> None:
         if self.length == len(self.stack):

@@ -1,4 +1,7 @@
-"""Dead stones and the expected score, from the ownership that short searches find.
+"""Dead stones and the expected score, from the ownership that the network sees, or a short search without one.
+
+The network is asked without a search, as each symmetry of the board shows the position, so there is no chance in what
+it says, and the same position has the same score after every start.
 
 Stones are dead if they are lost even with their owner to move. Both sides have passed: what could still be saved,
 or killed only by a move that nobody made, stands. Where two chains that touch are both found dead, at least one of them
@@ -9,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +23,10 @@ from go_rules.points import BLACK, EMPTY, PASS, WHITE, board_points, neighbours
 from go_rules.position import PHASE_MAIN
 from go_rules.rules import SCORING_AREA
 from go_rules.scoring import result_text
-from search.result import SearchResult
+from nets.bare_evaluation import evaluate
+from nets.evaluator import LEAD, Evaluator
+from nets.features import AT_ROOT
+from nets.symmetry import symmetry_count
 
 SETTLED = 0.8
 """Where |ownership| of each point is at least this, the score is counted, not estimated."""
@@ -37,16 +44,40 @@ class Estimate:
     """The points of all stones that are dead."""
 
 
+class Judgement(NamedTuple):
+    """What is expected of a position, in the view of the side to move."""
+
+    lead: float
+    """Points, komi included."""
+    ownership: NDArray[np.float32]
+    """[H*W], +1 for that side."""
+
+
+def judged(evaluator: Evaluator, game: Game, colour: int, is_due: Callable[[], bool]) -> Judgement:
+    """Judge a position with `colour` to move by its network alone: the average over the board's symmetries.
+
+    One at a time is asked for, until `is_due`: the first one always. Raises EvaluatorError.
+    """
+    leads: list[float] = []
+    owns: list[NDArray[np.float32]] = []
+    for symmetry in range(symmetry_count(game.width, game.height)):
+        if leads and is_due():
+            break
+        found = evaluate(evaluator, game, colour, (symmetry,), view=AT_ROOT)
+        leads.append(float(found.score[0, LEAD]))
+        owns.append(found.ownership[0])
+    return Judgement(sum(leads) / len(leads), np.mean(owns, axis=0))
+
+
 def position_name(game: Game) -> Hashable:
     """Return what tells the present position, with the way to it, from any other."""
     return game.identity(), len(game.moves), game.line_key()
 
 
-def estimate(game: Game, search: Callable[[Game, int], SearchResult]) -> Estimate:
+def estimate(game: Game, judge: Callable[[Game, int], Judgement]) -> Estimate:
     """Estimate the end of the present position, without the passes that ended the game.
 
-    `search` searches a position with this side to move, for a moment, and returns the ownership too. It is called once
-    for each side.
+    `judge` judges a position with this side to move. It is called once for each side.
     """
     before, finished = game.copy(), is_finished(game)
     while finished and before.moves and before.moves[-1].point == PASS:
@@ -55,15 +86,14 @@ def estimate(game: Game, search: Callable[[Game, int], SearchResult]) -> Estimat
     white_lead = 0.0
     white_owns = []
     for colour in (BLACK, WHITE):
-        result = search(before, colour)
+        lead, ownership = judge(before, colour)
         sign = 1.0 if colour == WHITE else -1.0
-        if result.ownership is not None:
-            lost[colour] = lost_chains(before, colour, result.ownership)
-            white_owns.append(sign * result.ownership)
+        lost[colour] = lost_chains(before, colour, ownership)
+        white_owns.append(sign * ownership)
         if colour == before.to_play:
-            white_lead = sign * result.lead
-    dead = dead_stones(before, lost.get(BLACK, {}), lost.get(WHITE, {}))
-    if len(white_owns) == 2 and _is_settled(before, dead, white_owns):
+            white_lead = sign * lead
+    dead = dead_stones(before, lost[BLACK], lost[WHITE])
+    if _is_settled(before, dead, white_owns):
         white_lead = _counted(before, dead)
     return Estimate(position_name(game), white_lead, dead)
 

@@ -472,17 +472,32 @@ class Session:
         return self.analyse(limits, stop, colour=colour, report=OWNERSHIP_AT_THE_END, game=game)
 
     @_alone
-    def estimate(self, stop: threading.Event, seconds: float = MOMENT) -> Estimate:
-        """Estimate who owns what at the end of the game, by two searches of `seconds` each.
+    def estimate(self, stop: threading.Event, seconds: float = math.inf) -> Estimate:
+        """Estimate who owns what at the end of the game, from what the network says with either side to move.
 
-        The estimate is kept until the position changes, unless `stop` has cut it short.
+        Without a network, and on boards that networks do not know, the player searches for a moment each. The estimate
+        is kept until the position changes, unless `stop` or the `seconds` for both sides have cut it short.
         """
-        from gtp_engine.session.estimate import estimate, position_name
+        from gtp_engine.session.estimate import Judgement, estimate, judged, position_name
+        from search.nobi.memory.context import SMALLEST_KNOWN
+
+        evaluator, end = self.player.evaluator, time.monotonic() + seconds
+        is_known = min(self.game.width, self.game.height) >= SMALLEST_KNOWN
+
+        def is_due() -> bool:
+            return stop.is_set() or time.monotonic() >= end
+
+        def judge(game: Game, colour: int) -> Judgement:
+            if evaluator is not None and is_known:
+                return judged(evaluator, game, colour, is_due)
+            found = self.glance(stop, min(MOMENT, seconds / 2), colour, game)
+            assert found.ownership is not None
+            return Judgement(found.lead, found.ownership)
 
         found = self.estimated
         if found is None or found.game != position_name(self.game):
-            found = estimate(self.game, lambda game, colour: self.glance(stop, seconds, colour, game))
-            if not stop.is_set():
+            found = estimate(self.game, judge)
+            if not is_due():
                 self.estimated = found
         return found
 

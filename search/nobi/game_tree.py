@@ -66,7 +66,9 @@ def place_root(
     context["rules"][0] = game.record
     can_be_drawn = float(game.komi).is_integer() != game.rules.has_button
     context["rules"]["draw_shift"] = draw_wins - 0.5 if can_be_drawn else 0.0
-    # Between players two passes end the game and dead stones are agreed upon; a search has to play them out.
+    # Between players two passes end the game and dead stones are agreed upon. The search may play them out in the first
+    # clean-up phase, and then has the network judge (leaves/path.py).
+    context["settings"]["agreement"] = 1 - game.record["cleanup"]
     context["rules"]["cleanup"] = 1
     context["until"][0] = until
     context["settings"]["has_filter"] = int(until.any())
@@ -225,8 +227,8 @@ class GameTree:
         moves = self._line.moves_to(request, owner)
         if index == NONE or moves is None:
             return NONE
-        if moves and parameters.conservative_pass and _pass_may_end(request.game):
-            return NONE  # a pass at the old root did not end the game, and at the new root it would have
+        if moves and (request.game.is_over or (parameters.conservative_pass and _pass_may_end(request.game))):
+            return NONE  # what was the end of the game for the old root is none for the new one, or the reverse
         for move in moves:
             if int(tree.nodes[index]["to_play"]) != move.colour:
                 return NONE

@@ -79,9 +79,7 @@ def _choose(rng: random.Random, naive: NaiveGame, colour: int, legal: list[int])
 
 def _is_only_told(naive: NaiveGame, colour: int, point: Point | None) -> bool:
     """Whether a move is illegal and yet taken where somebody tells of it."""
-    reason = naive.violation(colour, point)
-    alone = point is None or all(naive.now.stones.get(q) != colour for q in naive.neighbours[point])
-    return reason in ("ko", "superko") or (reason == "suicide" and not alone)
+    return naive.violation(colour, point) in ("ko", "superko", "suicide")
 
 
 def _legality(rng: random.Random, game: Game, naive: NaiveGame, colour: int, legal: set[int]) -> Iterator[str]:

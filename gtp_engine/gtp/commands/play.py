@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from go_rules.agreement import empty_regions
 from go_rules.game import Game
 from go_rules.points import board_points, neighbours
@@ -18,7 +20,7 @@ from gtp_engine.gtp.protocol import (
     interpret_stones,
     interpret_vertex,
 )
-from gtp_engine.session.session import MOMENT, Session
+from gtp_engine.session.session import Session
 from gtp_engine.session.thinking import Decision, move_text, pv_text
 from nobi_machine.streams import note, raw
 from search.request import MoveFilter, ReportRequest
@@ -105,7 +107,7 @@ def kgs_genmove_cleanup(session: Session, call: Call) -> str:
     colour = interpret_colour(call.word(0))
     board = session.game.position["board"]
     seconds = session.move_limits(colour).seconds
-    found = session.estimate(call.stop, MOMENT if seconds is None else min(MOMENT, seconds / 4))
+    found = session.estimate(call.stop, math.inf if seconds is None else seconds / 2)
     dead = {point for point in found.dead if board[point] == 3 - colour}
     return play_decision(session, call, decide(session, call, colour, removal_moves(session.game, colour, dead)))
 

@@ -12,7 +12,7 @@ import numpy as np
 from go_rules.board import copy_position, is_legal, neighbour, play
 from go_rules.phases import live_phase, passes_decide
 from go_rules.points import BLACK, EMPTY, N_POINTS, NO_POINT, PASS, WHITE
-from go_rules.position import KO_KEYS, PHASE_MAIN, TO_PLAY_KEYS
+from go_rules.position import KO_KEYS, PHASE_CLEANUP_2, PHASE_MAIN, TO_PLAY_KEYS
 from go_rules.rules import KO_SIMPLE, SCORING_TERRITORY
 from go_rules.superko import NO_KEY, history_key, is_superko_banned, position_key, situation_key
 from go_rules.tactics.life import final_area
@@ -257,6 +257,16 @@ def ends_game(ctx, pos, depth):
     if depth == 1 and ctx.settings.conservative_pass == 1:
         return False
     return passes_decide(pos, ctx.rules)
+
+
+@kernel_part
+def is_judged(ctx, pos):
+    """Return whether the search goes no further than this position, of which the network's evaluation stands.
+
+    So the second clean-up phase is never played where players agree on dead stones. It ends with all stones taken for
+    alive that nobody has captured, and few networks know that they have to: they pass, and lose what they had won.
+    """
+    return ctx.settings.agreement == 1 and pos.phase == PHASE_CLEANUP_2
 
 
 @kernel

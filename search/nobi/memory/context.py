@@ -39,6 +39,7 @@ SETTINGS = np.dtype(
         ),  # the colour that plays mirror Go (mirror.py), 0 if none does or it is not countered
         ("mirror_wins", "i1"),  # 1: the komi gives that colour the game if everything is mirrored
         ("has_filter", "i1"),  # 1: some moves are excluded for some depth
+        ("agreement", "i1"),  # 1: two passes end the game, and then the players agree which stones are dead
         # HumanParameters, 0 where nobody is asked.
         ("asks_people", "i1"),  # 1: some visits of the root look at what people might play
         ("human_weightless", "f8"),

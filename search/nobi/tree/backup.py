@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from nobi_machine.jit import kernel, kernel_part
+from search.nobi.leaves.path import is_judged
 from search.nobi.memory.context import LEAD, NO_RESULT, SCORE, SCORE_ERROR, SCORE_SQ, WIN_LOSS, WINLOSS_ERROR
 from search.nobi.tree.formulas import (
     evaluation_weight,
@@ -264,8 +265,9 @@ def expand(tree, ctx, leaf):
     index = np.int64(leaf.nodes[leaf.depth])
     node = tree.nodes[index]
     row = tree.priors[index]
+    has_moves = not is_judged(ctx, leaf.stack[leaf.last])
     for i in range(len(row)):
-        row[i] = leaf.codes[i]
+        row[i] = leaf.codes[i] if has_moves else 0
     find_next(node, row)
     node.state = EXPANDED
     set_values(tree, ctx, index, leaf)

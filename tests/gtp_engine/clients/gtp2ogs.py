@@ -153,6 +153,8 @@ def games(talk: Talk) -> None:
     bot.load("a2", "a3", "b1", "b2", "j9", "c1", "a1", "j8")
     talk.check("suicide that OGS allows", True)
     talk.check("suicide that OGS may not allow is none of our moves", not takes_own_stones(talk))
+    bot.load("e5", "a2", "e6", "b1", "a1")
+    talk.check("suicide of one stone that OGS allows under Ing's rules", is_vertex(bot.move("white")[0]))
     bot.load("e5", "pass", "pass")
     talk.check("a move after two passes", is_vertex(bot.move("white")[0]))
     bot.load("pass", "e5")

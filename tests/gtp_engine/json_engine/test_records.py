@@ -75,7 +75,7 @@ def test_what_was_played_is_taken_whatever_the_rules_say(rules: str, moves: str)
     assert len(replayer.game(record, 3).moves) == 3
 
 
-@pytest.mark.parametrize("moves", ["BA1 WA1", "BA2 WC3 BB1 WA1"])
+@pytest.mark.parametrize("moves", ["BA1 WA1", "BA2 WC3 BA1 WA1"])
 def test_what_cannot_have_been_played(moves: str) -> None:
     codes = move_codes(stones(moves))
     with pytest.raises(IllegalMoveError, match=f"^Illegal move {len(codes) - 1}: A1$"):

@@ -1,4 +1,4 @@
-"""Which stones are dead, by what searches with either side to move found."""
+"""Which stones are dead and what the score is, by what a network or short searches find with either side to move."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from go_rules.points import BLACK, WHITE, from_vertex
-from gtp_engine.session.estimate import dead_stones, is_finished, lost_chains
+from gtp_engine.session.estimate import dead_stones, is_finished, judged, lost_chains
 from search.request import SearchRequest
 from search.result import SearchResult
 from tests.go_rules.diagrams import game_from
 from tests.gtp_engine.fakes import Dialogue, FakePlayer
+from tests.search.evaluators import CountingEvaluator, FancifulEvaluator
 
 BOARD = """
     . X O . O
@@ -80,7 +81,7 @@ class Opinionated(FakePlayer):
 def test_the_position_before_the_passes_is_searched_for_both_sides() -> None:
     dialogue, stop = Dialogue(), threading.Event()
     dialogue.ask("gogui-play_sequence b c3 w g7 b e5 w pass b pass")
-    dialogue.session.estimate(stop, 0.25)
+    dialogue.session.estimate(stop, 0.5)
     black, white = dialogue.player.searches
     assert (black.colour, white.colour) == (BLACK, WHITE)
     for request in (black, white):
@@ -138,6 +139,45 @@ def test_what_both_sides_are_sure_of_is_counted(views: dict[int, float], score: 
     dialogue.ask("komi 0.5")
     dialogue.ask("play b c3")
     assert dialogue.ask("final_score") == score
+
+
+# --- By a network -------------------------------------------------------------------------------------------------
+
+
+def answers(turned: bool) -> list[str]:
+    """What an engine says of the end of a game, with a network that thinks otherwise of each symmetry of a board."""
+    dialogue = Dialogue()
+    dialogue.player.evaluator = FancifulEvaluator(sharpness=3.0)
+    vertices = ["C3", "G7", "D6", "F4", "C7", "E2", "H8", "B5", "G2"]
+    if turned:  # columns and rows change places
+        vertices = [f"{'ABCDEFGHJ'[9 - int(vertex[1])]}{9 - 'ABCDEFGHJ'.index(vertex[0])}" for vertex in vertices]
+    for number, vertex in enumerate(vertices):
+        dialogue.ask(f"play {'bw'[number % 2]} {vertex}")
+    said = [dialogue.ask("final_score"), str(dialogue.ask("final_status_list dead").count("\n"))]
+    assert dialogue.player.searches == []
+    return said
+
+
+def test_a_network_gives_the_same_score_however_the_board_lies() -> None:
+    """All symmetries are asked, and nothing is left to chance."""
+    assert answers(turned=False) == answers(turned=True) == answers(turned=False)
+
+
+def test_a_board_that_networks_do_not_know_is_searched() -> None:
+    dialogue = Dialogue()
+    dialogue.player.evaluator = FancifulEvaluator()
+    dialogue.ask("boardsize 4")
+    dialogue.ask("final_score")
+    assert len(dialogue.player.searches) == 2
+
+
+def test_a_network_is_asked_once_where_time_is_short() -> None:
+    evaluator = CountingEvaluator()
+    due = [False, True]
+    game = game_from(BOARD)
+    judged(evaluator, game, BLACK, lambda: due.pop(0))
+    assert due == []
+    assert judged(evaluator, game, BLACK, lambda: True).ownership.shape == (25,)
 
 
 @pytest.mark.parametrize(("white", "score"), [("j9", "B+2.5"), ("j9 w j8", "B+1.5")])

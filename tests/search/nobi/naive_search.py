@@ -14,6 +14,7 @@ import numpy as np
 
 from go_rules.game import Game
 from go_rules.points import BLACK, EMPTY, NO_POINT, PASS, WHITE, board_points, column_of, point_at, row_of
+from go_rules.position import PHASE_CLEANUP_2
 from go_rules.rules import SCORING_AREA, SCORING_TERRITORY
 from nets.evaluator import (
     GLOBAL_FEATURES,
@@ -40,7 +41,9 @@ class NaiveSearch:
     """A search of one position. `run` may be called again for more visits."""
 
     def __init__(self, game: Game, evaluator: Evaluator, parameters: SearchParameters, center: float) -> None:
-        self.game = game
+        self.agreement = not game.rules.cleanup
+        self.game = game.copy()
+        self.game.set_rules(dataclasses.replace(game.rules, cleanup=True))
         self.evaluator = evaluator
         is_strange = uniform_share(game.width, game.height) > 0
         self.p = dataclasses.replace(parameters, cpuct_stdev_scale=0.0) if is_strange else parameters
@@ -52,7 +55,7 @@ class NaiveSearch:
         self.table = score_table()
         self.radius = parameters.win_loss_factor + parameters.static_score_factor + parameters.dynamic_score_factor
         self.root = Node(game.to_play)
-        self._expand(self.root, game, is_root=True)
+        self._expand(self.root, self.game, is_root=True)
 
     def run(self, visits: int) -> Node:
         while self.root.visits < visits:
@@ -224,6 +227,8 @@ class NaiveSearch:
         node.untried = {
             i: kept((1 - uniform) * (value / total) + uniform / len(moves)) for i, value in exponentials.items()
         }
+        if self.agreement and game.position["phase"] == PHASE_CLEANUP_2:
+            node.untried = {}  # players who agree never get here: the network's judgement stands
         node.pass_may_end = bool(game.position["passes"] >= 1 or game.position["passed_here"])
         self._count_own(node)
 

@@ -305,6 +305,16 @@ def test_a_pass_that_ends_the_game_by_repetition_is_looked_at_again(make: Maker)
     assert player.search(SearchRequest(game, BLACK, visits(50))).new_visits >= 49
 
 
+def test_a_finished_game_is_searched_anew(make: Maker) -> None:
+    """What was the end for the root before has no moves in the tree."""
+    player = make(CountingEvaluator(), conservative_pass=False)
+    game = Game(2, 2, preset("japanese")[0], 0.0)
+    for count in (1000, 1000, 20, 1000, 20):
+        result = player.search(SearchRequest(game, game.to_play, visits(count)))
+        assert sum(move.visits for move in result.moves) >= 19
+        game.play(game.to_play, PASS)
+
+
 # --- The same again ---------------------------------------------------------------------------------------------------
 
 

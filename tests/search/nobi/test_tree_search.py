@@ -72,6 +72,8 @@ CASES = [
     (4, "aga", "", False, True, 300),
     (4, "japanese", "B2 C3 C2 B3", True, False, 300),
     (3, "japanese", "B2 pass A1", False, True, 300),
+    (4, "clean-up", "B2 C3 C2 B3", True, False, 300),
+    (3, "clean-up", "B2 pass A1", False, True, 300),
     (2, "chinese", "A1 B2", True, False, 200),
     (5, "tromp-taylor", "C3 C2 pass", True, True, 300),
     (5, "chinese", "", True, True, 300),
@@ -83,8 +85,8 @@ CASES = [
 def test_same_tree_as_naive_search(
     size: int, rules: str, moves: str, graph: bool, errors: bool, visits: int, bias: float, searches: list[Search]
 ) -> None:
-    # The search cleans up under territory rules even where the players do not.
-    game = Game(size, size, dataclasses.replace(preset(rules)[0], cleanup=rules == "japanese"), 0.5)
+    cleans_up = rules == "clean-up"
+    game = Game(size, size, dataclasses.replace(preset("japanese" if cleans_up else rules)[0], cleanup=cleans_up), 0.5)
     for i, vertex in enumerate(moves.split()):
         game.play(BLACK + i % 2, from_vertex(vertex, size, size))
     parameters = PLAIN.with_value("graph_search", graph).with_value("subtree_bias_factor", bias)
