@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +16,6 @@ from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
 from gtp_engine.json_engine.options import DEFAULT_VISITS, VARIATION, Options, without
 from gtp_engine.session.session import DialogueLog
-from nets.devices import CPU, device_of
 from nets.human_profile import parse_profile
 from nobi_machine.memory import LEAST_ADDRESSES_OF_ANALYSIS, most_threads, usable_cores
 from nobi_machine.parameters import ParameterError
@@ -38,8 +36,6 @@ SLOTS_A_THREAD = 4
 """The most positions that are searched at once for each thread. More would only take memory."""
 SEARCHES_A_BATCH = 8
 """How many searches of one thread each are to fill a batch of a device that is no processor."""
-MERGED = 2
-"""Positions that such a device evaluates together at most, in batches of a single search."""
 NEEDS_NETWORK = "the analysis engine needs a network: --net FILE"
 OF_A_DIALOGUE = frozenset(
     {"longest", "early_answer", "size", "komi", "rules", "ponder", "ponder_visits", "ponder_playouts", "ponder_time",
@@ -145,7 +141,6 @@ def _make_engine(
     from gtp_engine.players import compile_beside
     from gtp_engine.session.loading import warm_up_rules
     from nets.bare_evaluation import HumanNetwork
-    from nets.threads import MergingEvaluator
 
     warm_up_rules(lambda: compile_beside(configuration))
     evaluator = open_evaluator(configuration)
@@ -169,10 +164,8 @@ def _make_engine(
     lacking = frozenset({find_parameter(PROFILE).name}) - configuration.values.keys()  # where it could not be had
     options, _, _ = own.with_settings(without(texts, configuration.by_hand | lacking))
     workers = parameters.workers or usable_cores()
-    if device_of(evaluator.attributes.provider) is not CPU:
-        # Small searches fill no batch of a device: many at once do.
-        models = dataclasses.replace(models, evaluator=MergingEvaluator(evaluator, MERGED * batch, workers))
-        workers *= SEARCHES_A_BATCH
+    if evaluator.requests_in_flight > 1:
+        workers *= SEARCHES_A_BATCH  # small searches fill no batch of a device: many at once do
     slots = min(threads or workers, SLOTS_A_THREAD * workers)
     # Each slot has a thread of its own beside those that search.
     slots = max(1, min(slots, most_threads() // (workers + 1)))
