@@ -17,12 +17,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nets.devices import Device
+from nets.devices import USUAL_BATCH, Device
 from nets.evaluator import (
     GLOBAL_FEATURES,
     SCORE_COLUMNS,
     SPATIAL_PLANES,
-    USUAL_BATCH,
     Evaluation,
     EvaluationRequest,
     Evaluator,
