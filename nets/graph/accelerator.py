@@ -111,7 +111,8 @@ class AcceleratedEvaluator(GraphEvaluator):
         """The arguments but `open_session` are those of `GraphEvaluator`. Raises EvaluatorError if the device does not
         start, or starts and cannot compute."""
         super().__init__(content, source, device.provider, optimism, profile)
-        self._queue = _Queue(lambda shape: open_session(shape, self.facts.inputs), device.name)
+        inputs = self.facts.inputs
+        self._queue = _Queue(lambda shape: open_session(shape, inputs), device.name)
         weakref.finalize(self, self._queue.close)
         self._searches = 0
         self._counting = threading.Lock()
@@ -124,6 +125,11 @@ class AcceleratedEvaluator(GraphEvaluator):
     def fall_back_on(self, open_other: Callable[[], Evaluator], note: Callable[[str], None]) -> None:
         """Have the evaluator that `open_other` opens answer if the device fails from now on, and `note` told of it."""
         self._queue.open_other, self._queue.note = open_other, note
+
+    def use_profile(self, profile: HumanProfile) -> None:
+        """Imitate other players from now on, as `Evaluator.use_profile` says."""
+        super().use_profile(profile)
+        self._queue.use_profile(profile)
 
     def evaluate(self, request: EvaluationRequest) -> Evaluation:
         """Evaluate positions as `Evaluator.evaluate` says."""
@@ -158,7 +164,8 @@ class AcceleratedEvaluator(GraphEvaluator):
 
     def suited_batch(self, height: int, width: int) -> int:
         """Return half of the smallest size that is large enough: two threads with two requests each keep two calls of
-        that size under way."""
+        that size under way. Raises EvaluatorError for a board that the network does not take."""
+        self.check_board(height, width)
         try:
             rates = self._queue.rates(height, width)
         except EvaluatorError as error:
@@ -207,6 +214,7 @@ class _Queue:
         self._open_session, self._device = open_session, device
         self.other: Evaluator | None = None
         """What answers in place of a device that failed."""
+        self._profile: HumanProfile | None = None
         self.open_other: Callable[[], Evaluator] | None = None
         self.note: Callable[[str], None] = lambda line: None
         self._changed = threading.Condition()
@@ -261,9 +269,19 @@ class _Queue:
                 if self.open_other is None:
                     raise EvaluatorError(text) from None
                 self.note(f"device {self._device} failed ({text}): the processor goes on, in fp32")
-                self.other = self.open_other()
+                other = self.open_other()
+                if self._profile is not None:
+                    other.use_profile(self._profile)
+                self.other = other
                 self._boards.clear()
             return self.other
+
+    def use_profile(self, profile: HumanProfile) -> None:
+        """Have what answers in place of a device that failed imitate these players."""
+        with self._opening:
+            self._profile = profile
+            if self.other is not None:
+                self.other.use_profile(profile)
 
     # --- The sessions -----------------------------------------------------------------------------------------
 

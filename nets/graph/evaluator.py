@@ -69,15 +69,18 @@ class GraphEvaluator(Evaluator):
             raise EvaluatorError(f"{self.source}: {TAKES_NO_PROFILE}")
         self._attributes = replace(self._attributes, profile=profile)
 
-    def feed(self, request: EvaluationRequest) -> dict[str, NDArray[np.float32]]:
-        """Return the model's inputs for the positions of a request. Raises EvaluatorError for a board that it does not
-        take."""
-        spatial, global_, optimism, colours = request
-        count, _, height, width = spatial.shape
+    def check_board(self, height: int, width: int) -> None:
+        """Raise EvaluatorError for boards of a size that the model does not take."""
         try:
             self.facts.sizes.check(height, width)
         except ShapeError as error:
             raise EvaluatorError(f"{self.source}: not a usable network: {error}") from None
+
+    def feed(self, request: EvaluationRequest) -> dict[str, NDArray[np.float32]]:
+        """Return the model's inputs for the positions of a request. Raises what `check_board` raises."""
+        spatial, global_, optimism, colours = request
+        count, _, height, width = spatial.shape
+        self.check_board(height, width)
         attributes = self._attributes
         feed = {"spatial": spatial, "global": global_}
         if attributes.has_optimism:

@@ -378,8 +378,8 @@ class Search:
     def _room(self, run: RunningSearch, space: Workspace, buffers: WorkerBuffers) -> int:
         """How many visits a request may begin now.
 
-        Where a device evaluates them, as many leaves are under way as the device wants, but few in a small tree, and in
-        few requests, all alike, since every call of the device costs something.
+        Where a device evaluates leaves, as many are under way as it wants, but few in a small tree and where few visits
+        are to come; and in few requests, all alike, since every call of the device costs something.
         """
         at_once = space.evaluator.requests_in_flight
         if at_once == 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import threading
 import time
 from collections.abc import Callable
@@ -171,6 +172,17 @@ def test_the_processor_goes_on_where_a_device_fails(content: bytes) -> None:
     before = len(fake.calls)
     assert_close(evaluator.evaluate(asked(100)), truth.evaluate(asked(100)))
     assert len(fake.calls) == before
+
+
+def test_threads_end_with_the_evaluator_whose_they_are(content: bytes) -> None:
+    before = set(threading.enumerate())
+    evaluator = evaluator_on(Fake().open, content)
+    evaluator.evaluate(asked(1))
+    own = set(threading.enumerate()) - before
+    assert len(own) == 2
+    del evaluator
+    gc.collect()
+    assert not any(thread.is_alive() for thread in own)
 
 
 def test_a_device_that_fails_on_another_board(content: bytes) -> None:

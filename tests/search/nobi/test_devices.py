@@ -85,12 +85,9 @@ def test_a_worker_that_has_to_rest_first_collects_what_it_submitted(make: Maker)
 def test_a_device_that_fails_in_the_middle_of_a_search_loses_nothing(make: Maker, after: int) -> None:
     calls: list[int] = []
 
-    class Failing(FancifulEvaluator):
-        """What goes on in its place."""
-
     evaluator = on_device(_failing(calls))
     notes: list[str] = []
-    evaluator.fall_back_on(Failing, notes.append)
+    evaluator.fall_back_on(FancifulEvaluator, notes.append)
     player = make(evaluator, workers=2, batch=8)
     player.warm_up(9, 9)
     calls[:] = [after]
