@@ -268,7 +268,7 @@ class _Queue:
                 text = first_line(error)
                 if self.open_other is None:
                     raise EvaluatorError(text) from None
-                self.note(f"device {self._device} failed ({text}): the processor goes on, in fp32")
+                self.note(f"device {self._device} failed ({text}): the processor goes on, more slowly")
                 other = self.open_other()
                 if self._profile is not None:
                     other.use_profile(self._profile)

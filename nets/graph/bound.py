@@ -58,7 +58,9 @@ class BoundBatch:
         with self._turn:
             for name, value in self._values.items():  # to bind an input is to copy it to the device
                 self._binding.bind_ortvalue_input(name, value)
+            self._binding.synchronize_inputs()
             self._session.run_with_iobinding(self._binding)
+            self._binding.synchronize_outputs()
 
 
 def _open_session(content: bytes, device: Device, shape: Shape) -> onnxruntime.InferenceSession:

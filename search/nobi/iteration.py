@@ -7,7 +7,7 @@ meanwhile. The others run in parallel with the other workers.
     submit:   encode, each leaf under a symmetry of its own -> have them evaluated
     collect:  wait for the evaluation -> digest
 
-Our own kernels do both of the latter in one fused call, which is `submit`; `collect` finds nothing left to do.
+Where our own kernels compute the network, `submit` is one fused call that also digests, and nothing is left to collect.
 
 Source: Silver et al., "Mastering the game of Go with deep neural networks and tree search", 2016.
 """
