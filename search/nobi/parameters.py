@@ -342,7 +342,7 @@ class SearchParameters(
     )
     batch: int = parameter(
         0,
-        "Positions each of them has evaluated at a time; 0 is 4, or 1 where one alone takes long.",
+        "Positions each of them has evaluated at a time; 0 is 4, 1 where one alone takes long, or what suits a device.",
         unit="positions",
         low=0,
         high=1024,
