@@ -22,6 +22,7 @@ from nets.open import open_network
 from search.nobi.parameters import SearchParameters
 from search.nobi.search import Search
 from search.request import Limits, SearchRequest
+from search.result import SearchResult
 
 DEVICES = ("0.0005:0.00014", "0.003:0.0004", "0.0003:0.00004")
 SIDE = 19
@@ -45,23 +46,23 @@ def measure(
         search.run(SearchRequest(position(0, SIDE, SIDE), BLACK, Limits(min(visits, 2000)), fresh=True))
     began, cpu = time.perf_counter(), time.process_time()
 
-    def work(number: int) -> tuple[int, int]:
-        evaluations = requests = turn = 0
-        while turn == 0 or time.perf_counter() - began < SECONDS:
-            game = position(1 + number + turn, SIDE, SIDE)
+    def work(number: int) -> list[SearchResult]:
+        results: list[SearchResult] = []
+        while not results or time.perf_counter() - began < SECONDS:
+            game = position(1 + number + len(results), SIDE, SIDE)
             limits = Limits(visits, may_stop_early=False)
-            result = opened[number].run(SearchRequest(game, game.to_play, limits, fresh=True))
-            evaluations, requests = evaluations + result.evaluations, requests + sum(result.batches.values())
-            turn += 1
-        return evaluations, requests
+            results.append(opened[number].run(SearchRequest(game, game.to_play, limits, fresh=True)))
+        return results
 
     with ThreadPoolExecutor(searches) as threads:
-        done = list(threads.map(work, range(searches)))
-    seconds, used = time.perf_counter() - began, time.process_time() - cpu
+        results = [each for some in threads.map(work, range(searches)) for each in some]
+    cpu = time.process_time() - cpu
     for search in opened:
         search.close()
-    evaluations, requests = (sum(column) for column in zip(*done, strict=True))
-    return evaluations / seconds * float(device.split(":")[1]), evaluations / requests, used / evaluations
+    evaluations = sum(each.evaluations for each in results)
+    rate = evaluations / sum(each.seconds for each in results) * searches
+    requests = sum(sum(each.batches.values()) for each in results)
+    return rate * float(device.split(":")[1]), evaluations / requests, cpu / evaluations
 
 
 def main() -> None:
