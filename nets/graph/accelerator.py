@@ -43,7 +43,7 @@ TRIALS = 3
 """How often a session is called to see how long it takes, after a first call that plans."""
 TRIAL_BOARD = 9, 9
 MOST_BOARDS = 3
-"""For how many sizes of boards sessions are kept; the oldest ones go first."""
+"""For how many sizes of boards sessions are kept; those that were used least lately go first."""
 CLOSE_SECONDS = 1.0
 """How long the end of the process waits for a call."""
 
@@ -166,6 +166,8 @@ class AcceleratedEvaluator(GraphEvaluator):
         """Return half of the smallest size that is large enough: two threads with two requests each keep two calls of
         that size under way. Raises EvaluatorError for a board that the network does not take."""
         self.check_board(height, width)
+        if self._queue.other is not None:
+            return self._queue.other.suited_batch(height, width)
         try:
             rates = self._queue.rates(height, width)
         except EvaluatorError as error:
@@ -287,7 +289,8 @@ class _Queue:
 
     def _board(self, height: int, width: int) -> _Board:
         """What is kept for boards of this size. Hold `_opening`."""
-        known = self._boards.setdefault((height, width), _Board())
+        known = self._boards.pop((height, width), None) or _Board()
+        self._boards[height, width] = known  # as the last one
         if len(self._boards) > MOST_BOARDS:
             del self._boards[next(iter(self._boards))]
         return known
