@@ -31,7 +31,7 @@ ANSWERS = 256
 """Different answers for boards of one size."""
 MOST_WEIGHT = 1 << 14
 """Keys of positions are sums of integers below this, one for each stone: exact in floats of 32 bits, in any order."""
-EVENNESS = 0.1
+SPREAD = 0.1
 """Standard deviation of the winning chances."""
 
 
@@ -83,7 +83,7 @@ def _answers(area: int) -> tuple[NDArray[np.float32], Evaluation]:
     table = new_outputs(Shape(ANSWERS, area, 1))
     # Half of a policy is the board's, which moves stay good, and half is the position's own.
     table.policy[:] = np.sqrt(2.0) * (generator.normal(size=area + 1) + generator.normal(size=table.policy.shape))
-    chance = np.clip(0.5 + EVENNESS * generator.normal(size=ANSWERS), 0.01, 0.99)
+    chance = np.clip(0.5 + SPREAD * generator.normal(size=ANSWERS), 0.01, 0.99)
     table.value[:, WIN], table.value[:, LOSS] = chance, 1.0 - chance
     table.score[:, SCORE_MEAN] = table.score[:, LEAD] = 20.0 * (chance - 0.5)
     table.score[:, SCORE_STDEV] = 10.0
