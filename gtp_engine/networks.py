@@ -17,7 +17,6 @@ from gtp_engine.errors import UserError
 from gtp_engine.version import VERSION
 from nets.at_hand import FOR_PROCESSORS, PUBLISHED, AtHand, at_hand, fetched_folder, how_to_get
 from nets.cache import remember_opened, remember_rate, remembered_rate, was_opened_before
-from nets.devices import device_of
 from nets.embedded import EMBEDDED
 from nets.human_profile import HumanProfile, parse_profile
 from nobi_machine.streams import note
@@ -76,9 +75,8 @@ def human_network(player: Player) -> HumanNetwork | None:
 
 
 def suited_to(evaluator: Evaluator) -> SearchParameters:
-    """Choose the default parameters of a search with this evaluator: the workers and the batch that suit its device."""
-    device, base = device_of(evaluator.attributes.provider), SearchParameters()
-    return dataclasses.replace(base, workers=device.workers or base.workers, batch=device.batch or base.batch)
+    """Choose the default parameters of a search with this evaluator: the workers that suit its device."""
+    return SearchParameters(workers=evaluator.suited_workers)
 
 
 def keep_rate(configuration: Configuration, rate: float) -> None:

@@ -7,6 +7,7 @@ is opened; else it is light: the command line lists the names.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,13 +15,17 @@ from functools import lru_cache
 from types import ModuleType
 
 AUTO = "auto"
+SIMULATED = "simulated:"
+"""How the names of devices begin that take time and compute nothing."""
+LONGEST_CALL = 10.0
+"""Seconds of theirs."""
 USUAL_BATCH = 4
 """Positions of an evaluation where nothing speaks for more or fewer: they share what it costs besides the network, and
 are not too many to be chosen before a search knows what the others are worth."""
 
 
-class MissingDevice(Exception):
-    """A device is missing here; the text says why, in one line."""
+class MissingDevice(ValueError):
+    """A device is missing here, or there is none of this name; the text says why, in one line."""
 
 
 @dataclass(frozen=True)
@@ -35,18 +40,16 @@ class Device:
     """The package that brings the provider, worded to follow `it comes with`."""
     precisions: tuple[str, ...]
     """The precisions it computes in; `auto` takes the first that loses little enough."""
-    workers: int = 0
-    """How many search threads suit it; 0 means the search's own default."""
-    batch: int = 0
-    """How many positions a thread should evaluate at a time; 0 means the search's own default."""
     is_concurrent: bool = True
-    """Whether a session may be called by several threads at once."""
+    """Whether several threads may call it at once."""
     needs_cuda: bool = False
     """Whether CUDA's libraries have to be loaded first."""
     options: Mapping[str, str] = field(default_factory=dict)
     """The provider's own options."""
     needs: str = ""
     """What a user should check if the device does not start."""
+    simulated: tuple[float, float] | None = None
+    """Seconds of a call and of each of its positions, for a device that only takes the time (graph/simulated.py)."""
 
 
 _CUDA_NEEDS = "it needs an NVIDIA driver and the libraries of onnxruntime-gpu[cuda,cudnn]"
@@ -59,10 +62,8 @@ DEVICES = (
         "CUDAExecutionProvider",
         "the package onnxruntime-gpu, installed instead of onnxruntime",
         ("fp16", "fp32"),
-        workers=2,
-        batch=16,
         needs_cuda=True,
-        # Trying out every algorithm for every batch size would take longer than a move; fp32 means fp32.
+        # fp32 means fp32.
         options={"cudnn_conv_algo_search": "HEURISTIC", "use_tf32": "0"},
         needs=_CUDA_NEEDS,
     ),
@@ -72,8 +73,6 @@ DEVICES = (
         "the package onnxruntime-gpu, installed instead of onnxruntime, and the package tensorrt",
         ("fp16", "fp32"),
         # Building its engines takes minutes the first time.
-        workers=2,
-        batch=16,
         needs_cuda=True,
         needs=f"{_CUDA_NEEDS}, and the package tensorrt",
     ),
@@ -82,8 +81,6 @@ DEVICES = (
         "DmlExecutionProvider",
         "the package onnxruntime-directml (Windows), installed instead of onnxruntime",
         ("fp16", "fp32"),
-        workers=2,
-        batch=8,
         is_concurrent=False,
         needs="it needs a GPU with DirectX 12",
     ),
@@ -92,9 +89,6 @@ DEVICES = (
         "CoreMLExecutionProvider",
         "the package onnxruntime on a Mac",
         ("fp32", "fp16"),
-        # Graphs for boards of every size are left to the processor in large part.
-        workers=2,
-        batch=4,
         options={"ModelFormat": "MLProgram"},
         needs="it needs macOS 12 or newer",
     ),
@@ -103,31 +97,57 @@ DEVICES = (
         "OpenVINOExecutionProvider",
         "the package onnxruntime-openvino, installed instead of onnxruntime",
         ("fp32", "fp16"),
-        workers=2,
-        batch=4,
+    ),
+    Device(
+        "migraphx",
+        "MIGraphXExecutionProvider",
+        "the package onnxruntime-migraphx (AMD), installed instead of onnxruntime",
+        ("fp16", "fp32"),
+        needs="it needs ROCm",
     ),
     CPU,
 )
 """All devices."""
 
-RUNTIMES = ("onnxruntime", "onnxruntime-gpu", "onnxruntime-directml", "onnxruntime-openvino")
+RUNTIMES = (
+    "onnxruntime",
+    "onnxruntime-gpu",
+    "onnxruntime-directml",
+    "onnxruntime-openvino",
+    "onnxruntime-migraphx",
+)
 """The packages that bring the module onnxruntime; one of them is installed."""
 
 NAMES = (AUTO, CPU.name, *(device.name for device in DEVICES if device is not CPU))
 """The values of `--device`."""
 
 
+def named_device(name: str) -> Device:
+    """Return the device that `--device` names, whether it is here or not. Raises MissingDevice for any other text.
+
+    `auto` is the processor: no accelerator has been faster yet.
+    """
+    if name.startswith(SIMULATED):
+        with contextlib.suppress(ValueError):
+            seconds, each = (float(text) for text in name.removeprefix(SIMULATED).split(":"))
+            if 0.0 <= seconds <= LONGEST_CALL and 0.0 <= each <= LONGEST_CALL:
+                return Device(name, "simulated", "", ("fp32",), simulated=(seconds, each))
+        raise MissingDevice(f"a simulated device is {SIMULATED}SECONDS:SECONDS_PER_POSITION, not {name[:40]!r}")
+    device = next((device for device in DEVICES if device.name == (CPU.name if name == AUTO else name)), None)
+    if device is None:
+        raise MissingDevice(f"unknown device {name[:40]!r} (known: {', '.join(NAMES)})")
+    return device
+
+
 def device_for(name: str, offered: Callable[[], Sequence[str]]) -> Device:
     """Return the device that `--device` names. Raises MissingDevice.
 
-    `offered` returns onnxruntime's providers; it is not called for the processor. `auto` is the processor: a search
-    sends batches of every size, and CUDA's provider plans every convolution anew whenever the size changes, so on an
-    H200 a search was seven times slower than on one core of a processor.
+    `offered` returns onnxruntime's providers; it is not called for the processor.
     """
-    device = next((device for device in DEVICES if device.name == (CPU.name if name == AUTO else name)), None)
-    if device is None:
-        raise MissingDevice(f"unknown device {name} (known: {', '.join(NAMES)})")
-    if device is not CPU and device.provider not in (providers := offered()):
+    device = named_device(name)
+    if device is CPU or device.simulated is not None:
+        return device
+    if device.provider not in (providers := offered()):
         there = ", ".join(devices_among(providers))
         raise MissingDevice(f"device {name} is not here (there is: {there}); it comes with {device.package}")
     return device
@@ -136,11 +156,6 @@ def device_for(name: str, offered: Callable[[], Sequence[str]]) -> Device:
 def devices_among(providers: Sequence[str]) -> list[str]:
     """Return the names of the devices with these providers, and of the processor."""
     return [device.name for device in DEVICES if device is CPU or device.provider in providers]
-
-
-def device_of(provider: str) -> Device:
-    """Return the device with this provider; the processor for an unknown one."""
-    return next((device for device in DEVICES if device.provider == provider), CPU)
 
 
 def runtime_version() -> str:

@@ -6,6 +6,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -86,6 +87,10 @@ class Evaluation(NamedTuple):
     """[N, H*W] in [-1, 1]: +1 is the side to move's."""
 
 
+Pending = Callable[[], Evaluation]
+"""An evaluation that has begun. It waits for the end and returns the result. Raises EvaluatorError."""
+
+
 class EvaluationSteps(NamedTuple):
     """An evaluation as calls of kernels, which a caller may fuse with its own (nobi_machine/fused_call.py)."""
 
@@ -137,6 +142,28 @@ class Evaluator(ABC):
     def evaluate(self, request: EvaluationRequest) -> Evaluation:
         """Evaluate the positions of a request. Raises EvaluatorError."""
 
+    suited_workers = 0
+    """How many threads should search with it; 0: one for each core."""
+    requests_in_flight = 1
+    """How many requests each of them should have under way: 1 where the thread itself computes, more where a device
+    computes one while the thread prepares the next."""
+
+    def submit(self, request: EvaluationRequest) -> Pending:
+        """Begin to evaluate a request, whose arrays have to stay as they are until the evaluation is there.
+
+        By default the calling thread computes it at once. Raises EvaluatorError.
+        """
+        evaluation = self.evaluate(request)
+        return lambda: evaluation
+
+    def searching(self) -> AbstractContextManager[None]:
+        """Return a context that lasts as long as a search, of which several may share the evaluator."""
+        return nullcontext()
+
+    def fair_batch(self, batch: int) -> int:
+        """Return how many positions a request may have now, of `batch` at most: fewer where many searches share."""
+        return batch
+
     def steps(self, request: EvaluationRequest, evaluation: Evaluation, count: Given) -> EvaluationSteps | None:
         """Return the calls of kernels that evaluate the first `count` positions of a request, again and again.
 
@@ -145,8 +172,8 @@ class Evaluator(ABC):
         """
         return None
 
-    def suited_batch(self, points: int) -> int:
-        """Return how many positions of boards with so many points a search should have evaluated at a time."""
+    def suited_batch(self, height: int, width: int) -> int:
+        """Return how many positions of such boards a request of a search should have at most. Raises EvaluatorError."""
         return USUAL_BATCH
 
     def warm_up(self, count: int, height: int, width: int) -> None:
@@ -174,9 +201,9 @@ class ForwardingEvaluator(Evaluator):
         """The attributes of the other evaluator."""
         return self.evaluator.attributes
 
-    def suited_batch(self, points: int) -> int:
+    def suited_batch(self, height: int, width: int) -> int:
         """Return what suits the other evaluator, as `Evaluator.suited_batch` says."""
-        return self.evaluator.suited_batch(points)
+        return self.evaluator.suited_batch(height, width)
 
     def warm_up(self, count: int, height: int, width: int) -> None:
         """Have the other evaluator warm up, as `Evaluator.warm_up` says."""

@@ -17,19 +17,20 @@ from typing import TYPE_CHECKING
 
 from nets.at_hand import ONNX_SUFFIX, SUFFIXES
 from nets.devices import CPU, Device, MissingDevice, device_for, offered_providers, runtime_version
-from nets.evaluator import EvaluatorError
+from nets.evaluator import Evaluator, EvaluatorError
 from nobi_machine.files import read_regular
 from nobi_machine.fingerprint import source_fingerprint
 from nobi_machine.text import printable_path
 
 if TYPE_CHECKING:
+    from nets.graph.accelerator import AcceleratedEvaluator
     from nets.graph.evaluator import OnnxEvaluator
     from nets.human_profile import HumanProfile
     from nets.katago.model import Model
     from nets.native.calibrate import Verdict
     from nets.native.evaluator import NativeEvaluator
 
-    AnyEvaluator = OnnxEvaluator | NativeEvaluator
+    AnyEvaluator = OnnxEvaluator | NativeEvaluator | AcceleratedEvaluator
 
 PRECISIONS = ("auto", "fp32", "int16", "fp16")
 _NO_CHOICE = "this ONNX file is {}; only KataGo's files give a choice"
@@ -119,8 +120,16 @@ def _open_on_processor(file: NetworkFile, precision: str, options: OpeningOption
     return file.open_plainly(options)
 
 
-def _open_on_accelerator(file: NetworkFile, precision: str, device: Device, options: OpeningOptions) -> OnnxEvaluator:
-    """A network on another device than the processor. Raises EvaluatorError where that does not work."""
+def _open_on_accelerator(
+    file: NetworkFile, precision: str, device: Device, options: OpeningOptions
+) -> AcceleratedEvaluator:
+    """A network on another device than the processor, which goes on where that fails later. Raises EvaluatorError."""
+    evaluator = _on_accelerator(file, precision, device, options)
+    evaluator.fall_back_on(partial(file.open_plainly, options), options.note)
+    return evaluator
+
+
+def _on_accelerator(file: NetworkFile, precision: str, device: Device, options: OpeningOptions) -> AcceleratedEvaluator:
     from nets.graph.check import check_onnx
 
     plain = file.onnx()
@@ -128,15 +137,15 @@ def _open_on_accelerator(file: NetworkFile, precision: str, device: Device, opti
     if own != "fp32":
         if precision not in ("auto", own):
             raise EvaluatorError(f"{file.source}: {_NO_CHOICE.format(own)}")
-        return checked_by_trial(options.open_onnx(plain, file.source, device), device)
+        return options.open_accelerated(plain, file.source, device)
     wanted = device.precisions[0] if precision == "auto" else precision
     if wanted == "fp16":
-        evaluator = checked_by_trial(options.open_onnx(file.fp16(), file.source, device), device)
+        evaluator = options.open_accelerated(file.fp16(), file.source, device)
         reason = file.reason_against_fp16(device, options, evaluator) if precision == "auto" else ""
         if not reason:
             return evaluator
         options.note(f"{file.path.name}: using fp32, for in fp16 {reason}")
-    return checked_by_trial(options.open_onnx(plain, file.source, device), device)
+    return options.open_accelerated(plain, file.source, device)
 
 
 def _int16(file: NetworkFile, is_auto: bool, options: OpeningOptions) -> NativeEvaluator | None:
@@ -194,13 +203,20 @@ class OpeningOptions:
     note: Note
     """Is told what takes long and what was decided."""
 
-    def open_onnx(self, content: bytes, source: str, device: Device = CPU) -> OnnxEvaluator:
-        """Open an ONNX model; `source` is its name in errors. Raises EvaluatorError."""
+    def open_onnx(self, content: bytes, source: str) -> OnnxEvaluator:
+        """Open an ONNX model on the processor; `source` is its name in errors. Raises EvaluatorError."""
         from nets.graph.evaluator import OnnxEvaluator
 
-        return OnnxEvaluator(
-            content, source, threads=self.threads, optimism=self.optimism, profile=self.profile, device=device
-        )
+        return OnnxEvaluator(content, source, threads=self.threads, optimism=self.optimism, profile=self.profile)
+
+    def open_accelerated(self, content: bytes, source: str, device: Device) -> AcceleratedEvaluator:
+        """Open an ONNX model on a device. Raises EvaluatorError."""
+        from nets.graph.accelerator import AcceleratedEvaluator
+        from nets.graph.bound import bound_sessions
+        from nets.graph.simulated import simulated_sessions
+
+        opened = bound_sessions(content, device) if device.simulated is None else simulated_sessions(*device.simulated)
+        return AcceleratedEvaluator(content, source, device, opened, self.optimism, self.profile)
 
 
 class NetworkFile:
@@ -288,14 +304,14 @@ class NetworkFile:
 
         return self._derived(f"-{_fp16_key()}", lambda: to_half(self.onnx(), self.source))
 
-    def reason_against_fp16(self, device: Device, options: OpeningOptions, candidate: OnnxEvaluator) -> str:
+    def reason_against_fp16(self, device: Device, options: OpeningOptions, candidate: Evaluator) -> str:
         """Return why `auto` does not use `candidate`, this network in fp16 on a device; empty if it may. Measured once.
         Raises EvaluatorError."""
         from nets.graph.convert import reason_against_fp16
 
         def derive() -> bytes:
             options.note(f"{self.path.name}: comparing fp16 with fp32 on {device.name}, once")
-            reference = checked_by_trial(options.open_onnx(self.onnx(), self.source, device), device)
+            reference = options.open_accelerated(self.onnx(), self.source, device)
             return reason_against_fp16(reference, candidate).encode()
 
         return self._derived(f"-{_fp16_key()}-{device.name}-{runtime_version()}", derive, ".txt").decode()
@@ -311,15 +327,6 @@ class NetworkFile:
 def _fp16_key() -> str:
     """Name what the fp16 version of an ONNX model depends on besides it."""
     return f"{source_fingerprint('nets.graph.convert')[:12]}-fp16"
-
-
-def checked_by_trial(evaluator: OnnxEvaluator, device: Device) -> OnnxEvaluator:
-    """Return the evaluator after one evaluation, since some devices start and cannot compute. Raises EvaluatorError."""
-    try:
-        evaluator.warm_up(1, 9, 9)
-    except EvaluatorError as error:
-        raise EvaluatorError(f"device {device.name} does not work: {error}") from None
-    return evaluator
 
 
 def _announced(note: Note) -> Callable[[float], None]:

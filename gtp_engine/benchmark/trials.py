@@ -31,7 +31,6 @@ from go_rules.points import BLACK, WHITE
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.match.openings import openings
 from gtp_engine.networks import suited_to
-from nets.devices import CPU, device_of
 from nets.evaluator import EvaluationRequest, RecordingEvaluator
 from nobi_machine.memory import usable_cores
 from search.nobi.parameters import SearchParameters
@@ -184,7 +183,7 @@ def variations(present: Trial, evaluator: Evaluator | None = None) -> list[Trial
     cores = usable_cores()
     workers: Sequence[int] = sorted({max(1, cores // 2), cores, cores + 1})
     batches: Sequence[int] = BATCHES
-    if device_of(evaluator.attributes.provider) is not CPU:
+    if evaluator.requests_in_flight > 1:
         workers, batches = ACCELERATOR_WORKERS, ACCELERATOR_BATCHES
     is_same = evaluator.attributes.precision == present.evaluator.attributes.precision
     return [

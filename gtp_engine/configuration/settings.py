@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gtp_engine.version import GTP_VERSION
-from nets.devices import AUTO
+from nets.devices import AUTO, named_device
 from nets.devices import NAMES as DEVICE_NAMES
 from nets.embedded import DEPARTED, EMBEDDED
 from nets.human_profile import parse_profile
@@ -105,7 +105,7 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
         commands=("gtp", "benchmark", "doctor"),
     )
     device: str = parameter(
-        AUTO, "What computes the network; auto is the processor.", choices=DEVICE_NAMES,
+        AUTO, "What computes the network; auto is the processor.", choices=DEVICE_NAMES, check=named_device,
         metavar="NAME", commands=("gtp", "benchmark", "tune", "doctor"),
     )
     human_net: str | None = parameter(

@@ -17,7 +17,6 @@ from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
 from gtp_engine.json_engine.options import DEFAULT_VISITS, OF_QUERIES, PERSPECTIVE, VARIATION, Options
 from gtp_engine.session.session import DialogueLog
-from nets.devices import CPU, device_of
 from nobi_machine.memory import LEAST_ADDRESSES_OF_ANALYSIS, most_threads, usable_cores
 from nobi_machine.parameters import Parameter, declared, folded
 from nobi_machine.streams import lossy_stderr, note
@@ -33,8 +32,6 @@ SLOTS_A_THREAD = 4
 """The most positions that are searched at once for each thread. More would only take memory."""
 SEARCHES_A_BATCH = 8
 """How many searches of one thread each are to fill a batch of a device that is no processor."""
-MERGED = 2
-"""Positions that such a device evaluates together at most, in batches of a single search."""
 NEEDS_NETWORK = "the analysis engine needs a network: --net FILE"
 OF_A_PROCESS = frozenset({"net", "human_net", "player", "precision", "device", "log"})
 """Parameters of the engine, besides those of queries, that mean something here."""
@@ -139,7 +136,6 @@ def _make_engine(
     from gtp_engine.players import compile_beside
     from gtp_engine.session.loading import warm_up_rules
     from nets.bare_evaluation import HumanNetwork
-    from nets.threads import MergingEvaluator
 
     warm_up_rules(lambda: compile_beside(configuration))
     evaluator = open_evaluator(configuration)
@@ -158,10 +154,8 @@ def _make_engine(
     )
     options = dataclasses.replace(options, parameters=parameters, engine=engine)
     workers = parameters.workers or usable_cores()
-    if device_of(evaluator.attributes.provider) is not CPU:
-        # Small searches fill no batch of a device: many at once do.
-        models = dataclasses.replace(models, evaluator=MergingEvaluator(evaluator, MERGED * batch, workers))
-        workers *= SEARCHES_A_BATCH
+    if evaluator.requests_in_flight > 1:
+        workers *= SEARCHES_A_BATCH  # small searches fill no batch of a device: many at once do
     slots = min(threads or workers, SLOTS_A_THREAD * workers)
     # Each slot has a thread of its own beside those that search.
     slots = max(1, min(slots, most_threads() // (workers + 1)))

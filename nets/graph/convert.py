@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from nets.evaluator import GLOBAL_FEATURES, SCORE_COLUMNS, SPATIAL_PLANES, EvaluatorError
+from nets.evaluator import GLOBAL_FEATURES, SCORE_COLUMNS, SPATIAL_PLANES, Evaluator, EvaluatorError
 from nets.features import scratch_for
 from nets.graph.check import FORMAT, FORMAT_KEY, NAME_KEY, PASS_ALIVE_KEY, PRECISION_KEY, SAFE_AREA_KEY, check_onnx
-from nets.graph.evaluator import OnnxEvaluator
 from nets.graph.graph import IR_VERSION, OPSET, BoardValues, Graph
 from nets.graph.layers import TrunkWriter, write_policy, write_value
 from nets.graph.prepare import prepared, quietly
@@ -123,7 +122,7 @@ def to_half(content: bytes, source: str) -> bytes:
     return model.SerializeToString()
 
 
-def reason_against_fp16(reference: OnnxEvaluator, candidate: OnnxEvaluator) -> str:
+def reason_against_fp16(reference: Evaluator, candidate: Evaluator) -> str:
     """Return why `auto` does not use `candidate`, the fp16 version of `reference`; empty if it may.
 
     It may if it keeps the limits of loss.py on a few positions of recorded games. Raises EvaluatorError if the

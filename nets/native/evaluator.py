@@ -99,10 +99,11 @@ class NativeEvaluator(Evaluator):
             raise EvaluatorError(f"{self._source}: {TAKES_NO_PROFILE}")
         self._attributes = replace(self._attributes, profile=profile)
 
-    def suited_batch(self, points: int) -> int:
+    def suited_batch(self, height: int, width: int) -> int:
         """Return 1 where an evaluation takes long, else the usual batch, as `Evaluator.suited_batch` says: the kernels
         themselves gain nothing by batches."""
-        return 1 if self._packed.work.multiplications(points) >= LONG else super().suited_batch(points)
+        is_long = self._packed.work.multiplications(height * width) >= LONG
+        return 1 if is_long else super().suited_batch(height, width)
 
     def warm_up(self, count: int, height: int, width: int) -> None:
         """Do nothing: the kernels are the same for batches and boards of every size."""

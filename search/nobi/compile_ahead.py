@@ -19,7 +19,7 @@ from go_rules.points import BLACK
 from nets.evaluator import ConstantEvaluator
 from nobi_machine.streams import guard_stdin
 from search.nobi.game_tree import place_root
-from search.nobi.iteration import NO_CHECK, SELECT_NOTHING, advance, evaluate_leaves
+from search.nobi.iteration import NO_CHECK, SELECT_NOTHING, advance, collect, submit
 from search.nobi.leaves.path import graph_key, mark_banned, replay, score_terminal
 from search.nobi.memory.workspace import Workspace
 from search.nobi.parameters import SearchParameters
@@ -79,7 +79,8 @@ def _ends() -> list[Callable[[], object]]:
 def _compile_iteration(space: Workspace) -> None:
     """Compile the kernels of an iteration, by calling them for no leaves at all."""
     _plant(space)
-    evaluate_leaves(space, space.workers[0])
+    submit(space, space.workers[0])
+    collect(space, space.workers[0])
     advance(space, space.workers[0], SELECT_NOTHING, NO_CHECK)
 
 

@@ -1,10 +1,13 @@
 """One iteration of the search, with the stages that the AlphaGo paper names: select, evaluate, expand and back up.
 
-Every worker repeats two calls. `advance` is the only one that touches the tree; the worker holds the search's lock
-meanwhile. `evaluate_leaves` runs in parallel with the other workers.
+Every worker repeats three calls. `advance` is the only one that touches the tree; the worker holds the search's lock
+meanwhile. The others run in parallel with the other workers.
 
-    advance:          expand the last leaves and back up -> remember -> stop if decided -> select new leaves -> look up
-    evaluate_leaves:  encode, each leaf under a symmetry of its own -> evaluate -> digest
+    advance:  expand the last leaves and back up -> remember -> stop if decided -> select new leaves -> look up
+    submit:   encode, each leaf under a symmetry of its own -> have them evaluated
+    collect:  wait for the evaluation -> digest
+
+Where our own kernels compute the network, `submit` is one fused call that also digests, and nothing is left to collect.
 
 Source: Silver et al., "Mastering the game of Go with deep neural networks and tree search", 2016.
 """
@@ -34,7 +37,8 @@ VISITS_AT_ONCE = 256
 
 VISITS_OF_A_BATCH = 192
 """The root needs that many visits before a worker selects a whole batch of leaves at a time; with fewer it selects a
-part of one. Leaves are selected without knowing each other's value, which makes a small tree worse."""
+part of one. Leaves are selected without knowing each other's value, which makes a small tree worse. For a device it is
+the search that says how many (`Search._room`)."""
 
 SELECT_NOTHING, NO_CHECK = -1, -1.0
 """Arguments of `advance`: select nothing more; do not check whether the search is decided."""
@@ -44,12 +48,13 @@ DECIDED = -1
 
 
 @kernel
-def advance_tree(tree, cache, ctx, work, keys, missing, leaves, asked, room, left):
+def advance_tree(tree, cache, ctx, work, keys, missing, leaves, asked, room, left, ripe):
     """Put a worker's evaluated leaves into the tree and select its next ones.
 
     `leaves`: how many leaves wait to be expanded; `asked`: how many of them the network evaluated. `keys` and `missing`
     are as `look_up` left them, and are filled again. `room`: how many visits may begin, or SELECT_NOTHING. `left`: how
-    many visits may still come, to stop if these cannot change the move, or NO_CHECK.
+    many visits may still come, to stop if these cannot change the move, or NO_CHECK. `ripe`: how many visits the root
+    needs for a whole batch to be selected.
     Returns (visits completed, leaves selected, how many of them to evaluate, how the last descent ended).
     """
     done = expand_and_back_up(tree, ctx, work, leaves)
@@ -59,7 +64,7 @@ def advance_tree(tree, cache, ctx, work, keys, missing, leaves, asked, room, lef
     if room != SELECT_NOTHING:
         # A leaf that did not count as a visit of the root leaves room for one that does.
         room += leaves - done
-    grown = tree.nodes[tree.used[ROOT]].visits * (len(work.leaves) - 1) // VISITS_OF_A_BATCH
+    grown = tree.nodes[tree.used[ROOT]].visits * (len(work.leaves) - 1) // ripe
     wanted = min(len(work.leaves), room, 1 + grown)
     leaves, counted, outcome = select_leaves(tree, ctx, work, wanted, min(room, VISITS_AT_ONCE))
     asked = look_up(cache, ctx, work, leaves, keys, missing)
@@ -72,12 +77,14 @@ def advance(space: Workspace, buffers: WorkerBuffers, room: int, left: float) ->
     Returns (visits completed, how the last descent ended).
     """
     kernels = buffers.kernels or _bind(space, buffers)
-    visits, buffers.under_way, buffers.asked, outcome = kernels.advance(buffers.under_way, buffers.asked, room, left)
+    ripe = VISITS_OF_A_BATCH if space.evaluator.requests_in_flight == 1 else 1
+    given = buffers.under_way, buffers.asked, room, left, ripe
+    visits, buffers.under_way, buffers.asked, outcome = kernels.advance(*given)
     return visits, outcome
 
 
-def evaluate_leaves(space: Workspace, buffers: WorkerBuffers) -> None:
-    """Have the network evaluate the leaves that the cache does not know. Raises EvaluatorError."""
+def submit(space: Workspace, buffers: WorkerBuffers) -> None:
+    """Have the network begin to evaluate the leaves that the cache does not know. Raises EvaluatorError."""
     count = buffers.asked
     kernels = buffers.evaluation or _bind_evaluation(space, buffers)
     if kernels.at_once is not None and count % kernels.multiple == 0:
@@ -86,8 +93,16 @@ def evaluate_leaves(space: Workspace, buffers: WorkerBuffers) -> None:
             return
         except FloatingPointError:
             pass  # The evaluator says below what is wrong.
-    evaluation = space.evaluator.evaluate(encode_request(space, buffers, count, IN_TREE, len(space.permutations)))
-    kernels.digest(count, *map(as_floats, evaluation))
+    request = encode_request(space, buffers, count, IN_TREE, len(space.permutations))
+    buffers.pending = space.evaluator.submit(request)
+
+
+def collect(space: Workspace, buffers: WorkerBuffers) -> None:
+    """Wait for the evaluation of the leaves that were submitted, if any, and digest it. Raises EvaluatorError."""
+    pending, buffers.pending = buffers.pending, None
+    if pending is not None:
+        kernels = buffers.evaluation or _bind_evaluation(space, buffers)
+        kernels.digest(buffers.asked, *map(as_floats, pending()))
 
 
 def encode_request(
@@ -110,9 +125,9 @@ def encode_request(
 def _bind(space: Workspace, buffers: WorkerBuffers) -> Kernels:
     """Bind the kernels to a worker's memory, compiled or loaded if need be."""
     tree = space.tree, space.cache, space.context, buffers.work, buffers.keys, buffers.missing
-    advance = KernelCall(advance_tree, (*tree, Given(0), Given(1), Given(2), Given(3)))
+    advance = KernelCall(advance_tree, (*tree, *map(Given, range(5))))
     encode = _encoding(space, buffers, Given(0), Given(1), Given(2))
-    buffers.kernels = Kernels(fuse([encode], 0, IN_TREE, 0), fuse([advance], 0, 0, SELECT_NOTHING, NO_CHECK))
+    buffers.kernels = Kernels(fuse([encode], 0, IN_TREE, 0), fuse([advance], 0, 0, SELECT_NOTHING, NO_CHECK, 1))
     return buffers.kernels
 
 

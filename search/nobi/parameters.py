@@ -342,7 +342,7 @@ class SearchParameters(
     )
     batch: int = parameter(
         0,
-        "Positions each of them has evaluated at a time; 0 is 4, or 1 where one alone takes long.",
+        "Positions each of them has evaluated at a time; 0 is 4, 1 where one alone takes long, or what suits a device.",
         unit="positions",
         low=0,
         high=1024,
@@ -361,7 +361,7 @@ class SearchParameters(
 
     def batch_for(self, evaluator: Evaluator, width: int, height: int) -> int:
         """Return how many positions of such boards each worker has evaluated at a time: at least 1."""
-        return self.batch or evaluator.suited_batch(width * height)
+        return self.batch or evaluator.suited_batch(height, width)
 
     def suited(self) -> SearchParameters:
         """Return these parameters, with less memory where the machine has little."""

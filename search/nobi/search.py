@@ -22,7 +22,7 @@ from nets.evaluator import Evaluation, EvaluationRequest, Evaluator
 from nets.threads import EvaluationThread, Stopped
 from nobi_machine.memory import usable_cores
 from search.nobi.game_tree import GameTree
-from search.nobi.iteration import DECIDED, NO_CHECK, SELECT_NOTHING, advance, evaluate_leaves
+from search.nobi.iteration import DECIDED, NO_CHECK, SELECT_NOTHING, advance, collect, submit
 from search.nobi.leaves.nn_cache import Cache
 from search.nobi.memory.workspace import WorkerBuffers, Workspace
 from search.nobi.parameters import SearchParameters
@@ -49,6 +49,9 @@ RELEASE_SECONDS = 10.0
 
 FIRST_LOOK, DECIDED_EVERY = 32, 16
 """New visits before the first check whether the search is decided, and between two of them."""
+LEAVES_AT_FIRST, VISITS_A_LEAF = 16, 3
+"""Where a device evaluates leaves: how many may be under way in a tree of one visit, and how many visits of the root
+allow one more."""
 FULL_SHARE = 0.95
 """If more than this share of the nodes is left after a garbage collection, the tree counts as full."""
 
@@ -175,7 +178,8 @@ class Search:
             self._run = run
             self._changed.notify_all()
             try:
-                self._await(run, tree)
+                with self.evaluator.searching():
+                    self._await(run, tree)
             finally:
                 run.end(StopReason.INTERRUPTED)
                 self._run = None
@@ -322,22 +326,30 @@ class Search:
         return number >= min(self.workers, self._most_workers, most)
 
     def _iterate(self, run: RunningSearch, space: Workspace, number: int) -> bool:
-        """One iteration of a worker (iteration.py). Returns False once the search is over or the worker has to rest."""
-        buffers = space.workers[number]
-        with self._lock:
-            is_spare = number >= self._most_workers  # how many there are at all does not change during a search
-            self._advance(run, space, buffers, is_spare)
-            if run.reason is not None:
-                self._changed.notify_all()
-                return False
-            if is_spare:
-                return False
-        if buffers.asked > 0:
-            evaluate_leaves(space, buffers)
-        return True
+        """One iteration (iteration.py) of each of a worker's requests, the oldest first. Returns False once the search
+        is over, or the worker has to rest and has nothing under way."""
+        requests = space.requests_of(number)
+        for buffers in requests:
+            collect(space, buffers)
+            with self._lock:
+                is_spare = number >= self._most_workers  # how many there are at all does not change during a search
+                self._advance(run, space, requests, buffers, is_spare)
+                if run.reason is not None:
+                    self._changed.notify_all()
+                    return False
+            if buffers.asked > 0:
+                submit(space, buffers)
+        return not is_spare or any(each.under_way for each in requests)
 
-    def _advance(self, run: RunningSearch, space: Workspace, buffers: WorkerBuffers, is_spare: bool) -> None:
-        """Expand the leaves of a worker's last iteration, and select new ones if search and worker go on."""
+    def _advance(
+        self,
+        run: RunningSearch,
+        space: Workspace,
+        requests: list[WorkerBuffers],
+        buffers: WorkerBuffers,
+        is_spare: bool,
+    ) -> None:
+        """Expand the leaves of one of a worker's requests, and select new ones if search and worker go on."""
         run.check()
         if buffers.generation != self._generation:
             buffers.generation = self._generation
@@ -345,7 +357,7 @@ class Search:
         leaves, asked = buffers.under_way, buffers.asked
         room, left = SELECT_NOTHING, NO_CHECK
         if run.reason is None and not is_spare:
-            room, left = run.room(), self._visits_left(run, leaves)
+            room, left = self._room(run, space, buffers), self._visits_left(run, leaves)
         visits, outcome = advance(space, buffers, room, left)
         run.stop_checks += 1
         run.visits += visits
@@ -363,8 +375,24 @@ class Search:
                 return
             elif outcome == FULL:
                 self._make_room(run, space)
-            elif outcome == COLLISION or run.room() <= 0:
+            elif (outcome == COLLISION or min(room, run.room()) <= 0) and not any(each.under_way for each in requests):
                 self._wait_for_others()
+
+    def _room(self, run: RunningSearch, space: Workspace, buffers: WorkerBuffers) -> int:
+        """How many visits a request may begin now.
+
+        Where a device evaluates leaves, as many are under way as it wants, but few in a small tree and where few visits
+        are to come; and in few requests, all alike, since every call of the device costs something.
+        """
+        at_once = space.evaluator.requests_in_flight
+        if at_once == 1:
+            return run.room()
+        batch = space.evaluator.fair_batch(len(buffers.leaves))
+        most = batch * at_once * min(self.workers, self._most_workers)
+        most = min(most, run.most_workers, LEAVES_AT_FIRST + run.visits // VISITS_A_LEAF)
+        share = -(-most // -(-most // batch))
+        room = most - run.in_flight + buffers.under_way
+        return min(run.room(), share, room) if 2 * room > share else 0
 
     def _visits_left(self, run: RunningSearch, leaves: int) -> float:
         """The most visits that may still come after these `leaves`, where it is time to see whether they can change the

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from go_rules.game import Game
 from go_rules.points import NO_POINT
-from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES, EvaluationRequest, Evaluator
+from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES, EvaluationRequest, Evaluator, Pending
 from nets.features import scratch_for
 from nets.symmetry import symmetry_permutations
 from nobi_machine.memory import MEGABYTE
@@ -52,13 +52,19 @@ class Workspace:
         self.permutations = symmetry_permutations(width, height)
         self.points: list[int] = self.context["points"][0, : self.area].tolist()
         batch = parameters.batch_for(evaluator, width, height)
-        self.workers = [WorkerBuffers(width, height, batch, seed + i, evaluator) for i in range(workers)]
+        requests = workers * evaluator.requests_in_flight
+        self.workers = [WorkerBuffers(width, height, batch, seed + i, evaluator) for i in range(requests)]
+        """Those of the first request of each worker, then those of the second, and so on."""
         for each in self.workers:
             each.optimism[:] = parameters.policy_optimism
         self.root_buffers = WorkerBuffers(width, height, len(self.permutations), seed - 1, evaluator)
         """For the root, which the calling thread evaluates before the workers begin."""
         self.cache = cache or _largest_cache(self.area, parameters.cache_memory * MEGABYTE)
         self.tree = new_tree(self.area, parameters.memory * MEGABYTE, with_ownership)
+
+    def requests_of(self, worker: int) -> list[WorkerBuffers]:
+        """Return the buffers of a worker's requests."""
+        return self.workers[worker :: len(self.workers) // self.evaluator.requests_in_flight]
 
     def set_parameters(self, parameters: SearchParameters, analysis: bool) -> None:
         """Give the kernels these parameters. The centre of the dynamic score stays as it is."""
@@ -115,8 +121,8 @@ class Kernels(NamedTuple):
 
     encode: Callable[[int, int, int], None]
     """`encode_leaves` of (count, view, n_symmetries)"""
-    advance: Callable[[int, int, int, float], tuple[int, int, int, int]]
-    """`advance_tree` of (leaves, asked, room, left)"""
+    advance: Callable[[int, int, int, float, int], tuple[int, int, int, int]]
+    """`advance_tree` of (leaves, asked, room, left, ripe)"""
 
 
 class EvaluationKernels(NamedTuple):
@@ -158,6 +164,8 @@ class WorkerBuffers:
         """Indices of the leaves that the cache does not know; only the first `asked` entries count."""
         self.asked = 0
         """How many leaves the network has to evaluate."""
+        self.pending: Pending | None = None
+        """The evaluation of these, where it was submitted and is to be collected."""
         self.generation = 0
         """The search's generation in which the leaves were selected."""
         self.kernels: Kernels | None = None

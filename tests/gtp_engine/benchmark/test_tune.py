@@ -230,7 +230,7 @@ def test_a_batch_that_was_measured_is_kept_with_its_precision(
     """In int16 one position at a time suits this network, and in fp32 four: but what was found best there is one."""
 
     class Single(Precise):
-        def suited_batch(self, points: int) -> int:
+        def suited_batch(self, height: int, width: int) -> int:
             return 1
 
     def open_evaluator(configuration: Configuration) -> Evaluator:

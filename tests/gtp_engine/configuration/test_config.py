@@ -22,7 +22,7 @@ from gtp_engine.networks import suited_to
 from gtp_engine.players import PLAYERS, check, chosen_player
 from gtp_engine.session.records import conditions
 from nets.embedded import embedded_network
-from nets.evaluator import ConstantEvaluator, EvaluatorAttributes
+from nets.evaluator import ConstantEvaluator
 from nobi_machine.memory import LEAST
 from nobi_machine.parameters import ParameterError, toml_value
 from search.nobi.parameters import SearchParameters
@@ -92,10 +92,10 @@ def test_an_installation_without_its_network_plays_by_playouts(
 
 def test_a_device_has_its_own_defaults() -> None:
     class OnGpu(ConstantEvaluator):
-        attributes = EvaluatorAttributes("gpu", "fp16", "CUDAExecutionProvider")
+        suited_workers = 2
 
     defaults = suited_to(OnGpu())
-    assert (defaults.workers, defaults.batch) == (2, 16)
+    assert (defaults.workers, defaults.batch) == (2, 0)
     assert suited_to(ConstantEvaluator()) == SearchParameters()
     parameters = load(None, [], {"batch": 3}).fill(defaults)
     assert (parameters.workers, parameters.batch) == (2, 3)

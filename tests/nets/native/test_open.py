@@ -295,10 +295,11 @@ def test_a_search_asks_for_one_position_at_a_time_where_that_takes_long(
     pairs = sum(block.heads * (block.query_dimension + block.value_dimension) for block in attention)
     assert (pairs > 0) == (kind != "convolutions")
     network = opened(content)
-    for points in (4, 81, 361):
+    for side in (2, 9, 19):
+        points = side * side
         multiplications = points * weights + points * points * pairs
         assert model.trunk.work.multiplications(points) == multiplications
         for more, batch in ((0, 1), (1, USUAL_BATCH)):
             monkeypatch.setattr("nets.native.evaluator.LONG", multiplications + more)
-            assert network.suited_batch(points) == batch
-    assert plain(content).suited_batch(361) == USUAL_BATCH
+            assert network.suited_batch(side, side) == batch
+    assert plain(content).suited_batch(19, 19) == USUAL_BATCH

@@ -8,7 +8,7 @@ import pytest
 from go_rules.game import Game
 from go_rules.points import BLACK
 from search.nobi.game_tree import GameTree
-from search.nobi.iteration import DECIDED, NO_CHECK, SELECT_NOTHING, VISITS_OF_A_BATCH, advance, evaluate_leaves
+from search.nobi.iteration import DECIDED, NO_CHECK, SELECT_NOTHING, VISITS_OF_A_BATCH, advance, collect, submit
 from search.nobi.memory.workspace import WorkerBuffers, Workspace
 from search.nobi.parameters import SearchParameters
 from search.nobi.tree.nodes import NONE
@@ -39,14 +39,16 @@ def grow(tree: GameTree, buffers: WorkerBuffers, visits: int) -> None:
     while tree.root["visits"] < visits:
         advance(space, buffers, visits - int(tree.root["visits"]) - buffers.under_way, NO_CHECK)
         if buffers.asked > 0:
-            evaluate_leaves(space, buffers)
+            submit(space, buffers)
+            collect(space, buffers)
 
 
 def test_leaves_are_expanded_and_the_next_ones_selected(tree: GameTree) -> None:
     space, buffers = tree.space, tree.space.workers[0]
     assert advance(space, buffers, 10, NO_CHECK)[0] == 0
     assert (buffers.under_way, buffers.asked) == (1, 1)
-    evaluate_leaves(space, buffers)
+    submit(space, buffers)
+    collect(space, buffers)
     assert advance(space, buffers, 9, NO_CHECK)[0] == 1
     assert (buffers.under_way, buffers.asked, tree.root["visits"]) == (1, 1, 2)
 
@@ -56,11 +58,13 @@ def test_as_many_as_the_tree_is_large_and_as_there_is_room(tree: GameTree) -> No
     grow(tree, buffers, VISITS_OF_A_BATCH - 1)
     advance(space, buffers, 100, NO_CHECK)
     assert buffers.under_way == BATCH - 1
-    evaluate_leaves(space, buffers)
+    submit(space, buffers)
+    collect(space, buffers)
     grow(tree, buffers, VISITS_OF_A_BATCH)
     advance(space, buffers, 2, NO_CHECK)
     assert buffers.under_way == 2
-    evaluate_leaves(space, buffers)
+    submit(space, buffers)
+    collect(space, buffers)
     advance(space, buffers, 100, NO_CHECK)
     assert buffers.under_way == BATCH
 
@@ -68,7 +72,8 @@ def test_as_many_as_the_tree_is_large_and_as_there_is_room(tree: GameTree) -> No
 def test_nothing_is_begun_without_room(tree: GameTree) -> None:
     space, buffers = tree.space, tree.space.workers[0]
     advance(space, buffers, 10, NO_CHECK)
-    evaluate_leaves(space, buffers)
+    submit(space, buffers)
+    collect(space, buffers)
     assert advance(space, buffers, SELECT_NOTHING, NO_CHECK)[0] == 1
     assert (buffers.under_way, buffers.asked) == (0, 0)
     before = int(tree.root["visits"])

@@ -12,7 +12,7 @@ from go_rules.game import Game
 from go_rules.points import BLACK
 from nets.evaluator import Evaluation, EvaluationRequest, Evaluator, EvaluatorError, ForwardingEvaluator
 from search.nobi.game_tree import GameTree
-from search.nobi.iteration import NO_CHECK, advance, evaluate_leaves
+from search.nobi.iteration import NO_CHECK, advance, collect, submit
 from search.nobi.memory.workspace import Workspace
 from search.nobi.parameters import SearchParameters
 from search.nobi.search import Search
@@ -64,9 +64,10 @@ def test_what_is_not_finite_inside_a_search() -> None:
         assert buffers.asked > 0
         buffers.optimism[:] = share
         if share == 0.5:
-            evaluate_leaves(space, buffers)
+            submit(space, buffers)
+            collect(space, buffers)
     with pytest.raises(EvaluatorError, match="random: an output is not finite"):
-        evaluate_leaves(space, buffers)
+        submit(space, buffers)
 
 
 @needs_kernels
@@ -75,7 +76,8 @@ def test_a_workspace_that_has_evaluated_is_freed_at_once() -> None:
     space = Workspace(5, 5, PARAMETERS, opened(made(15)[0].compressed()), 1, 7, False)
     GameTree(space).take_root(SearchRequest(Game(5, 5), BLACK), PARAMETERS, np.random.default_rng(1))
     advance(space, space.workers[0], 10, NO_CHECK)
-    evaluate_leaves(space, space.workers[0])
+    submit(space, space.workers[0])
+    collect(space, space.workers[0])
     nodes = weakref.ref(space.tree.nodes)
     gc.disable()
     try:

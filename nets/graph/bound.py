@@ -1,0 +1,100 @@
+"""Sessions of onnxruntime on an accelerator, each of one shape, and memory bound to their inputs and outputs."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
+
+from nets.devices import CPU, Device, onnxruntime_module
+from nets.evaluator import EvaluatorError
+from nets.graph.accelerator import Batch, OpenSession, Shape, new_inputs, new_outputs
+from nets.graph.check import OUTPUTS
+from nets.graph.evaluator import first_line, session_options
+from nobi_machine.cache import cache_root, usable_folder
+
+if TYPE_CHECKING:
+    import onnxruntime
+
+DIMENSIONS = ("N", "H", "W")
+"""What our own ONNX files call the parts of a Shape. Sessions of other files may be free to vary, and see one all the
+same."""
+
+
+def bound_sessions(content: bytes, device: Device) -> OpenSession:
+    """Return what opens the sessions of an ONNX model on a device."""
+    turn: AbstractContextManager[object] = nullcontext() if device.is_concurrent else threading.Lock()
+
+    def open_session(shape: Shape, inputs: frozenset[str]) -> Callable[[], Batch]:
+        session = _open_session(content, device, shape)
+        return lambda: BoundBatch(session, inputs, shape, turn)
+
+    return open_session
+
+
+class BoundBatch:
+    """A call of a session, as `Batch` says."""
+
+    def __init__(
+        self,
+        session: onnxruntime.InferenceSession,
+        inputs: frozenset[str],
+        shape: Shape,
+        turn: AbstractContextManager[object],
+    ) -> None:
+        """`turn` is held while the session computes."""
+        self.inputs, self.outputs = new_inputs(inputs, shape), new_outputs(shape)
+        self._session, self._turn, self._binding = session, turn, session.io_binding()
+        wrap = onnxruntime_module().OrtValue.ortvalue_from_numpy
+        self._values = {name: wrap(array) for name, array in self.inputs.items()}
+        for name, array in zip(OUTPUTS, self.outputs, strict=True):
+            self._binding.bind_ortvalue_output(name, wrap(array))
+
+    def run(self) -> None:
+        """Have the session compute the outputs from the inputs."""
+        with self._turn:
+            for name, value in self._values.items():  # to bind an input is to copy it to the device
+                self._binding.bind_ortvalue_input(name, value)
+            self._binding.synchronize_inputs()
+            self._session.run_with_iobinding(self._binding)
+            self._binding.synchronize_outputs()
+
+
+def _open_session(content: bytes, device: Device, shape: Shape) -> onnxruntime.InferenceSession:
+    """Raises EvaluatorError."""
+    onnxruntime = onnxruntime_module()
+    onnxruntime.set_default_logger_severity(4)  # libraries that are missing are logged outside of any session
+    options = session_options(threads=1)
+    for name, size in zip(DIMENSIONS, shape, strict=True):
+        options.add_free_dimension_override_by_name(name, size)
+    if device.needs_cuda:
+        _preload_cuda()
+    providers = [(device.provider, _provider_options(device)), CPU.provider]
+    try:
+        # Its fallback to other providers prints to stdout.
+        session = onnxruntime.InferenceSession(content, options, providers=providers, enable_fallback=0)
+    except Exception as error:  # onnxruntime's exceptions have no common type of their own
+        raise EvaluatorError(f"device {device.name} does not start: {first_line(error)}") from None
+    if device.provider not in session.get_providers():  # its libraries are missing, which is no error to onnxruntime
+        raise EvaluatorError(f"device {device.name} does not start{device.needs and ': '}{device.needs}")
+    return session
+
+
+def _provider_options(device: Device) -> dict[str, str]:
+    options = dict(device.options)
+    if device.name == "tensorrt":
+        kept = usable_folder(cache_root() / "tensorrt", create=True)
+        if kept is not None:
+            options["trt_engine_cache_enable"] = "1"
+            options["trt_engine_cache_path"] = str(kept)
+    return options
+
+
+def _preload_cuda() -> None:
+    """Have CUDA's libraries found in the packages of pip. What goes wrong with that is printed, to stdout; whether it
+    matters shows when the session is opened."""
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(Exception):
+        onnxruntime_module().preload_dlls()  # older versions have no such function
