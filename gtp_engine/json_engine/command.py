@@ -16,7 +16,7 @@ from gtp_engine.configuration.settings import MOST_VISITS
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
 from gtp_engine.json_engine.options import DEFAULT_VISITS, VARIATION, Options, without
-from gtp_engine.session.session import DialogueLog
+from gtp_engine.session.log import DialogueLog
 from nets.devices import CPU, device_of
 from nets.human_profile import parse_profile
 from nobi_machine.memory import LEAST_ADDRESSES_OF_ANALYSIS, most_threads, usable_cores

@@ -193,6 +193,7 @@ def loadsgf(session: Session, call: Call) -> str:
         before_move = interpret_integer(call.words[-1])
         # File names may contain spaces.
         path = path[: -len(call.words[-1])].strip()
+    session.log.file(path)
     try:
         loaded = session.load_sgf(path, before_move)
     except Refused as error:

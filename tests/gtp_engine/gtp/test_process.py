@@ -336,7 +336,7 @@ def test_log(tmp_path: Any) -> None:
     code = (
         "from gtp_engine.gtp.loop import run_gtp;"
         "from gtp_engine.configuration.settings import EngineSettings;"
-        f"run_gtp(EngineSettings(log={str(log)!r}), lambda: None)"
+        f"run_gtp(EngineSettings(log={str(log)!r}), lambda log: None)"
     )
     subprocess.run(
         [sys.executable, "-c", code], input=b"name\nquit\n", capture_output=True, timeout=60, cwd=REPOSITORY, check=True
