@@ -78,8 +78,8 @@ class Course:
 
     def facts(self) -> dict[str, Any]:
         """Return what is known of the search by field, in values that JSON has. `Course(**facts)` has it, too."""
-        told = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
-        return {name: value for name, value in told.items() if value not in (None, False, [], "")}
+        unknown = vars(Course())
+        return {name: value for name, value in vars(self).items() if value != unknown[name]}
 
     def told_in(self, result: SearchResult) -> SearchResult:
         """Return a result that tells of its end what the course does."""

@@ -21,9 +21,6 @@ from go_rules.rules import SCORING_AREA
 from go_rules.scoring import result_text
 from search.result import SearchResult
 
-VISITS = 600
-SECONDS = 1.5
-"""Limits of each of the two searches; the first one reached ends it."""
 SETTLED = 0.8
 """Where |ownership| of each point is at least this, the score is counted, not estimated."""
 

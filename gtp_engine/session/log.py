@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from search.result import SearchResult
 
 RECEIVED, SENT, REMARK, FAILURE, FACT = "<<", ">>", "--", "!!", "::"
-ENGINE, PLAYER, SEARCH, PONDERING, CLOCK, FILE = "nobi", "player", "search", "pondering", "clock", "file"
+ENGINE, PLAYER, SEARCH, PONDERING, FILE = "nobi", "player", "search", "pondering", "file"
 """The names of facts. With ENGINE a session begins; gtp_engine/recording.py knows what there is to say of a PLAYER."""
 
 MOST_OF_A_FILE = 1 << 20
@@ -131,12 +131,6 @@ class DialogueLog:
     def can_ponder(self, is_time_for_it: bool) -> bool:
         """Return whether to ponder now: where the clock has time for it."""
         return is_time_for_it
-
-    def spent(self, seconds: float) -> float:
-        """Log what a move took of the clock, and return it."""
-        seconds = round(seconds, 3)
-        self.fact(CLOCK, seconds)
-        return seconds
 
     def file(self, path: str | os.PathLike[str]) -> None:
         """Log the content of a file that a command reads, if it can be read."""

@@ -390,7 +390,7 @@ class Session:
             self.ponder_next()
         now = time.monotonic()
         # The opponent's clock charges the way to us and back, too, and may never tell us.
-        self.clock.spend(decision.colour, self.log.spent(now - decision.began + self.settings.lag))
+        self.clock.spend(decision.colour, now - decision.began + self.settings.lag)
         self.turn.over()
         if self.has_clock:
             # A search that had no time for more than the root's evaluation tells nothing: nothing is shorter.

@@ -8,7 +8,6 @@ not compared.
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import re
 import tempfile
@@ -16,25 +15,26 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gtp_engine.errors import UserError
 from gtp_engine.gtp.call import Call, Controller
 from gtp_engine.gtp.commands import carry_out
-from gtp_engine.gtp.protocol import Command, format_header, parse_line, parse_long_line
+from gtp_engine.gtp.protocol import format_header, parse_line, parse_long_line
 from gtp_engine.session.loading import STILL_LOADING
-from gtp_engine.session.log import CLOCK, ENGINE, FACT, FILE, PLAYER, PONDERING, RECEIVED, SEARCH, SENT, DialogueLog
+from gtp_engine.session.log import ENGINE, FACT, FILE, PLAYER, PONDERING, RECEIVED, SEARCH, SENT, DialogueLog
 from gtp_engine.session.session import Session
 from gtp_engine.stdio import MAX_LINE
 from gtp_engine.version import VERSION
 from nobi_machine.files import read_regular
 from nobi_machine.streams import note
-from nobi_machine.text import printable_path, shown
+from nobi_machine.text import parse_json, printable_path, shown
 
 if TYPE_CHECKING:
     from go_rules.game import Game
+    from search.course import Course
     from search.player import Player
     from search.request import SearchRequest
     from search.result import SearchResult
@@ -45,8 +45,8 @@ BEFORE = 20
 """Characters that are shown before the first that differs."""
 _LINE = re.compile(r" *[0-9]+\.[0-9]{3} (<<|>>|--|!!|::) (.*)")
 
-OF_THE_MOMENT = frozenset({"cputime", "gomill-cpu_time", "kata-benchmark"})
-"""Commands whose replies tell what the machine was doing."""
+OF_THE_MOMENT = frozenset({"cputime", "gomill-cpu_time", "kata-benchmark", "kata-debug-print-tc"})
+"""Commands whose replies tell how long something took."""
 OF_SEARCHES = frozenset(
     (
         *("kgs-chat", "gomill-explain_last_move", "gomill-describe_engine", "debug_moves", "kata-get-models"),
@@ -84,10 +84,8 @@ class Dialogue:
     player: dict[str, Any] | None = None
     """What gtp_engine/recording.py says of the player; None if the session ended before there was one."""
     exchanges: list[Exchange] = field(default_factory=list)
-    searches: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-    """SEARCH or PONDERING, and the facts of the course."""
-    clock: list[float] = field(default_factory=list)
-    """The seconds that each move took."""
+    searches: list[tuple[str, Course]] = field(default_factory=list)
+    """SEARCH or PONDERING, and the course."""
 
     def take(self, number: int, mark: str, text: str) -> None:
         """Add a line. Raises ValueError, KeyError, TypeError, AttributeError and IndexError where it is damaged."""
@@ -97,14 +95,20 @@ class Dialogue:
         elif mark == SENT:
             self.exchanges[-1].replies.append((number, text))
         elif mark == FACT and name == FILE:
-            file = json.loads(content)
+            file = parse_json(content)
             self.exchanges[-1].files[Path(file["name"]).name] = file["content"].encode("latin-1")
         elif mark == FACT and name in (SEARCH, PONDERING):
-            self.searches.append((name, dict(json.loads(content))))
-        elif mark == FACT and name == CLOCK:
-            self.clock.append(float(content))
+            self.searches.append((name, _course(parse_json(content))))
         elif mark == FACT and name == PLAYER:
-            self.player = dict(json.loads(content))
+            self.player = dict(parse_json(content))
+
+
+def _course(facts: dict[str, Any]) -> Course:
+    from search.course import Course
+
+    course = Course(**facts)
+    course.stop_reason()
+    return course
 
 
 def read_log(path: Path) -> Dialogue:
@@ -123,7 +127,7 @@ def read_log(path: Path) -> Dialogue:
                 raise ValueError
             mark, text = match.groups()
             if mark == FACT and text.startswith(f"{ENGINE} "):
-                dialogue = Dialogue(str(json.loads(text.partition(" ")[2])["version"]))
+                dialogue = Dialogue(str(parse_json(text.partition(" ")[2])["version"]))
             elif dialogue is not None:
                 dialogue.take(number, mark, text)
         except (ValueError, KeyError, TypeError, AttributeError, IndexError):
@@ -139,7 +143,11 @@ def read_log(path: Path) -> Dialogue:
 
 
 class Difference(BaseException):
-    """The replay goes on otherwise than the log, or cannot go on. The text says how. No handler of errors stops it."""
+    """The replay goes on otherwise than the log. The text says how. No handler of errors stops it."""
+
+
+class CutOff(Difference):
+    """The log has no more of this, which is no difference where it ends."""
 
 
 class FollowedLog(DialogueLog):
@@ -148,9 +156,9 @@ class FollowedLog(DialogueLog):
     def __init__(self, dialogue: Dialogue, is_exact: bool) -> None:
         """`is_exact`: whether the same searches give the same results."""
         super().__init__()
-        self._searches, self._clock = iter(dialogue.searches), iter(dialogue.clock)
+        self._searches = iter(dialogue.searches)
         self._coming = next(self._searches, None)
-        self._is_exact = is_exact
+        self.is_exact = is_exact
         self.line = 0
         """The number of the line of the present command."""
         self.move = ""
@@ -160,16 +168,16 @@ class FollowedLog(DialogueLog):
         self, player: Player, request: SearchRequest, is_over_by_clock: Callable[[], bool] = lambda: False
     ) -> SearchResult:
         """Let a player search as it did, and set the request's `stop` where it was set."""
-        from search.course import UNSEARCHED, Course
+        from search.course import UNSEARCHED
         from search.result import StopReason
 
         if self._coming is None or self._coming[0] != (PONDERING if request.pondering else SEARCH):
-            raise Difference(f"line {self.line}: the log has no search for this command")
-        known, stop = Course(**self._coming[1]), threading.Event()
+            raise CutOff(f"line {self.line}: the log has no search for this command")
+        known, stop = self._coming[1], threading.Event()
         self._coming = next(self._searches, None)
         if known.step == UNSEARCHED:
             stop.set()
-        course = dataclasses.replace(known, leads=True, by_visits=not self._is_exact)
+        course = dataclasses.replace(known, leads=True, by_visits=not self.is_exact)
         limits = dataclasses.replace(request.limits, seconds=None)
         result = player.search(dataclasses.replace(request, limits=limits, stop=stop, course=course))
         if known.stop_reason() is StopReason.INTERRUPTED and request.stop is not None:
@@ -182,7 +190,7 @@ class FollowedLog(DialogueLog):
         from search.result import RESIGN
 
         chosen = player.choose(game, result)
-        if self._is_exact:
+        if self.is_exact:
             return chosen
         try:
             return RESIGN if self.move == "resign" else from_vertex(self.move, game.width, game.height)
@@ -192,10 +200,6 @@ class FollowedLog(DialogueLog):
     def can_ponder(self, is_time_for_it: bool) -> bool:
         """Return whether the engine pondered here, and stopped before the log ends."""
         return self._coming is not None and self._coming[0] == PONDERING
-
-    def spent(self, seconds: float) -> float:
-        """Return what the move took of the clock."""
-        return next(self._clock, seconds)
 
 
 class EndedStop(threading.Event):
@@ -210,74 +214,70 @@ class EndedStop(threading.Event):
 class Replay:
     """A session that follows a log."""
 
-    def __init__(self, dialogue: Dialogue, session: Session, is_exact: bool) -> None:
-        """`is_exact` is as in FollowedLog."""
-        self._dialogue, self._session, self._is_exact = dialogue, session, is_exact
-        self._log = session.log = FollowedLog(dialogue, is_exact)
+    def __init__(self, dialogue: Dialogue, session: Session, log: FollowedLog, write: Callable[[str], None]) -> None:
+        """`write` gets the replies."""
+        self._dialogue, self._session, self._log, self._write = dialogue, session, log, write
         self._controller = Controller()
 
-    def run(self, write: Callable[[str], None]) -> None:
-        """Carry the commands out and write the replies. Raises Difference."""
+    def run(self) -> None:
+        """Carry the commands out. Raises Difference."""
         for exchange in self._dialogue.exchanges:
             for name, content in exchange.files.items():
                 Path(name).write_bytes(content)
             try:
-                goes_on = self._carry_out(exchange, write)
-            except Difference:
-                if exchange is self._dialogue.exchanges[-1] and not exchange.replies:
-                    note(f"the log ends before the reply to line {exchange.number}")
-                    return
-                raise
-            if not goes_on:
-                return
-            self._session.after_reply()
+                self._carry_out(exchange)
+            except CutOff:
+                if exchange is not self._dialogue.exchanges[-1]:
+                    raise
+                note(f"the log ends before the end of the reply to line {exchange.number}")
 
-    def _carry_out(self, exchange: Exchange, write: Callable[[str], None]) -> bool:
+    def _carry_out(self, exchange: Exchange) -> None:
         is_long = len(exchange.line.encode()) > MAX_LINE
         command = (parse_long_line if is_long else parse_line)(exchange.line)
-        if command is None or (command.name == "printsgf" and command.text not in ("", "-")):
-            return True
-        if [line for _, line in exchange.replies] == [f"{format_header(command.id, ok=False)} {STILL_LOADING}"]:
-            return True  # it has done nothing
+        if command is None:
+            return
+        replies = [line for _, line in exchange.replies]
+        is_to_a_file = command.name == "printsgf" and command.text not in ("", "-")
+        if is_to_a_file or replies == [f"{format_header(command.id, ok=False)} {STILL_LOADING}"]:
+            self._write("\n".join(replies) + "\n\n")
+            return
         written: list[str] = []
 
-        def write_and_keep(text: str) -> None:
+        def write(text: str) -> None:
             written.append(text)
-            write(text)
+            self._write(text)
 
-        call = Call(command, write_and_keep, controller=self._controller)
+        call = Call(command, write, controller=self._controller)
         call.stop = EndedStop()
         self._log.line = exchange.number
-        self._log.move = exchange.replies[-1][1].split(" ")[-1] if exchange.replies else ""
+        self._log.move = replies[-1].split(" ")[-1] if replies else ""
         goes_on = carry_out(self._session, call)
-        self._compare(command, exchange, self._log.written("".join(written)))
-        return goes_on
+        self._compare(command.name, exchange, self._log.written("".join(written)))
+        if goes_on:
+            self._session.after_reply()
 
-    def _compare(self, command: Command, exchange: Exchange, came: list[str]) -> None:
+    def _compare(self, command: str, exchange: Exchange, came: list[str]) -> None:
         """Raises Difference."""
-        expected = exchange.replies
-        if command.name in OF_THE_MOMENT or (not self._is_exact and command.name in OF_SEARCHES):
+        expected, is_exact = exchange.replies, self._log.is_exact
+        if command in OF_THE_MOMENT or (not is_exact and command in OF_SEARCHES):
             expected, came = [(number, line[:1]) for number, line in expected[:1]], [line[:1] for line in came[:1]]
-        elif not self._is_exact:
+        elif not is_exact:
             expected = [(number, line) for number, line in expected if not _FIGURES.match(line)]
             came = [line for line in came if not _FIGURES.match(line)]
         for (number, line), other in zip(expected, came, strict=False):
             if line != other:
-                differ(number, line, other)
-        if len(came) < len(expected):
-            differ(*expected[len(came)], "nothing")
+                raise Difference(f"line {number}: expected {_from_there(line, other)}, came {_from_there(other, line)}")
         if len(came) > len(expected):
-            if exchange is not self._dialogue.exchanges[-1]:
-                differ(exchange.number, f"{len(expected)} lines of reply", came[len(expected)])
-            note(f"the log ends within the reply to line {exchange.number}")
+            raise CutOff(f"line {exchange.number}: the reply goes on with {shown(came[len(expected)])}")
+        if len(came) < len(expected):
+            number, line = expected[len(came)]
+            raise Difference(f"line {number}: expected {shown(line)}, came nothing")
 
 
-def differ(number: int, expected: str, came: str) -> NoReturn:
-    """Raise Difference: what the log has, and what came, from where they begin to differ."""
-    alike = next((i for i, (a, b) in enumerate(zip(expected, came, strict=False)) if a != b), 0)
-    start = max(0, alike - BEFORE)
-    before = "..." if start else ""
-    raise Difference(f"line {number}: expected {before}{shown(expected[start:])}, came {before}{shown(came[start:])}")
+def _from_there(text: str, other: str) -> str:
+    """A text from a little before the place where another one is different."""
+    start = max(0, next((i for i, (a, b) in enumerate(zip(text, other, strict=False)) if a != b), 0) - BEFORE)
+    return ("..." if start else "") + shown(text[start:])
 
 
 # --- The command --------------------------------------------------------------------------------------------------
@@ -293,7 +293,7 @@ def replay(file: Path, net: Path | None, human_net: Path | None) -> int:
     FILE is a log of `nobi gtp --set log=FILE`, of which the last session counts. The replies are written to stdout. The
     exit code is 0 if they are as in the log, and 1 if not: then one line on stderr says where they first differ.
     """
-    from gtp_engine.recording import engine_of, make_seeded_player
+    from gtp_engine.recording import engine_of, make_logged_player
 
     dialogue = read_log(file)
     assert dialogue.player is not None
@@ -305,16 +305,17 @@ def replay(file: Path, net: Path | None, human_net: Path | None) -> int:
         note(f"the log is of version {shown(dialogue.version)}, this is {VERSION}: replies may differ for that")
     if engine.inexact:
         note(f"{engine.inexact}: what searches find is not compared")
-    configuration = engine.configuration
+    configuration, log = engine.configuration, FollowedLog(dialogue, not engine.inexact)
     session = Session(
-        configuration.engine, lambda: make_seeded_player(configuration, engine.seed), named=configuration.named
+        configuration.engine, lambda: make_logged_player(configuration, log, engine.seed), named=configuration.named
     )
+    session.log = log
     session.load()
     here = os.getcwd()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         try:
-            Replay(dialogue, session, not engine.inexact).run(lambda text: print(text, end="", flush=True))
+            Replay(dialogue, session, log, lambda text: print(text, end="", flush=True)).run()
         except Difference as difference:
             note(str(difference))
             return 1

@@ -40,9 +40,7 @@ def boardsize(session: Session, call: Call) -> str:
     return ""
 
 
-def rectangular_boardsize(session: Session, call: Call) -> str:
-    """Do as `boardsize` does."""
-    return boardsize(session, call)
+rectangular_boardsize = boardsize
 
 
 def clear_board(session: Session, _call: Call) -> str:

@@ -16,7 +16,7 @@ from tests.conftest import REPOSITORY, SMALL_NETWORK
 
 LONGEST = 300.0
 ALIKE = "commands, and every reply as in the log"
-OF_THE_MOMENT = -5
+OF_THE_MOMENT = -6
 """The replies from here on tell the time, but for the last three: `name`, `quit`, and nothing."""
 PAUSE = 0.25
 """Seconds between two parts of a dialogue: about as long as a search."""
@@ -26,14 +26,14 @@ DIALOGUE = (
     "genmove w\n",  # and pondering, which the next part ends
     "lz-analyze 5\n",
     "\ngenmove b\nkata-time_settings byoyomi 2 0.4 3\ntime_left w 1 0\n",
-    "genmove w\nkata-debug-print-tc\ngomill-explain_last_move\n",
+    "genmove w\ngomill-explain_last_move\n",
     "kata-genmove_analyze b 5 ownership true\n",
     "# interrupt\nundo\nkata-set-param visits 30\nkata-search_analyze_cancellable w 3\n",
     "showboard\nkata-analyze 4 maxmoves 2\n",
     "final_score\ngenmove_debug w\nkgs-genmove_cleanup b\n",
     "loadsgf {folder}/a game.sgf 3\nloadsgf {folder}/none.sgf\nshowboard\nundo\nreg_genmove w\nkata-raw-nn 0\n",
     "nonsense\nclear_cache\ngenmove b\nprintsgf\nprintsgf {folder}/written.sgf\n",
-    "cgos-genmove_analyze w\ncputime\nkata-benchmark 9\n",
+    "cgos-genmove_analyze w\nkata-debug-print-tc\ncputime\nkata-benchmark 9\n",
 )
 SGF = "(;GM[1]FF[4]SZ[9]KM[5.5]C[na\\]\u00efve];B[ee];W[cc];B[gg];W[gc])"
 
@@ -125,7 +125,7 @@ def changed(recorded: tuple[Path, bytes], tmp_path: Path, before: str, after: st
     [
         ("<< nonsense\n", "<< nonsense\n     1.0 <<\n", "is damaged, or this is no log"),
         (':: file {"name": "a game.sgf"', ":: file {", "is damaged, or this is no log"),
-        ('"sha256": "', '"sha256": "0', "is not at hand (SHA-256 0"),
+        ('"sha256": "', '"sha256": "0', "is not at hand: --net FILE (SHA-256 0"),
         ('"others": {', '"others": {"nonsense": 1, ', "there is no parameter nonsense here"),
         ('"networks": {', '"networks": 3, "gone": {', "what it says of the player is damaged"),
         (":: player {", ":: gone {", "ended before its player was loaded"),
@@ -171,7 +171,7 @@ def test_several_workers_and_another_network(tmp_path: Path) -> None:
     log, output = record(tmp_path, *options, parts=DIALOGUE[:7])
     assert "is not at hand" in last_note(replay(log))
     done = replay(log, "--net", str(SMALL_NETWORK))
-    assert (done.returncode, last_note(done)) == (0, f"nobi: 20 {ALIKE}")
+    assert (done.returncode, last_note(done)) == (0, f"nobi: 19 {ALIKE}")
     assert done.stdout.count(b"\n\n") == output.count(b"\n\n")
 
 
