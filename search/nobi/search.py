@@ -186,7 +186,6 @@ class Search:
                 raise run.error
             result = take_snapshot(tree, self._parameters, run)
             run.course.end(run.steps, run.in_flight, result)
-            self._abandon_outstanding()
             return result
 
     def _interruptible(
@@ -336,7 +335,7 @@ class Search:
         buffers = space.workers[number]
         with self._lock:
             if run.reason is not None:
-                return False  # what is under way when a search ends is lost
+                return False  # what is under way when a search ends is lost; the next one settles the tree
             is_spare = number >= self._most_workers  # how many there are at all does not change during a search
             self._advance(run, space, buffers, is_spare)
             if run.reason is not None:
