@@ -84,6 +84,7 @@ def test_administrative_commands_do_not_wait_for_loading() -> None:
 
 def test_commands_before_a_quit_are_answered_though_the_engine_is_still_being_loaded() -> None:
     with engine(load=2) as process:
+        assert process.ask("name") == "= Nobi\n"
         process.say("boardsize 9\ngenmove b\n")
         time.sleep(0.5)
         process.say("quit\n")
