@@ -6,7 +6,7 @@ seed, as they advise. Do not use it for secrets.
 
 from __future__ import annotations
 
-import os
+import random
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,20 @@ from nobi_machine.jit import kernel
 _MASK = 2**64 - 1
 
 
+SEED_BITS = 48
+
+_source: random.Random = random.SystemRandom()
+
+
+def draw_seeds_from(seed: int) -> None:
+    """Have `drawn_seed` draw the same numbers after the same `seed` from now on, in place of the system's."""
+    global _source
+    _source = random.Random(seed)
+
+
 def drawn_seed(seed: int) -> int:
-    """Return a seed, or one that the system draws where it is negative: 48 bits."""
-    return seed if seed >= 0 else int.from_bytes(os.urandom(6), "little")
+    """Return a seed, or where it is negative one of SEED_BITS that is drawn."""
+    return seed if seed >= 0 else _source.getrandbits(SEED_BITS)
 
 
 def seed_state(seed: int) -> NDArray[np.uint64]:

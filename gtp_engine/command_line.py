@@ -50,6 +50,7 @@ SUBCOMMANDS = {
     "players": ("gtp_engine.tools.lists", "List the searches that --player can name."),
     "config": ("gtp_engine.tools.lists", "Show every parameter, or write a configuration file to edit."),
     "version": ("gtp_engine.tools.lists", "Say which Nobi this is, and whose protocols it speaks."),
+    "replay": ("gtp_engine.tools.replay", "Hold a logged dialogue once more, and compare the replies."),
     "doctor": ("gtp_engine.tools.doctor", "Check that this installation can play."),
 }
 """Each subcommand's module, which has a click command of the same name, and what `nobi --help` says about it."""

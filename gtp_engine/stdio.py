@@ -19,7 +19,7 @@ from types import FrameType
 from typing import NamedTuple, NoReturn
 
 from gtp_engine.errors import explain
-from gtp_engine.session.session import DialogueLog
+from gtp_engine.session.log import DialogueLog
 from nobi_machine.streams import guard_stdin, guard_stdout, note
 
 MAX_LINE = 1 << 20

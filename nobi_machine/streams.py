@@ -26,7 +26,7 @@ from typing import TextIO, cast
 from nobi_machine.text import printable
 
 MOST_WAITING = 1 << 20
-"""Characters that wait for a reader of stderr; what comes after them is lost."""
+"""Characters that wait for a reader of stderr; where there are more, the oldest are lost."""
 PATIENCE = 0.1
 """Seconds that whoever flushes stderr waits for its reader, once: then not until something is read again."""
 LAST_PATIENCE = 0.5
@@ -88,7 +88,9 @@ def _lose_what_nobody_reads() -> None:
 
 class LossyStream(io.TextIOBase):
     """Writes to another stream in a thread of its own. Who writes does not wait for a reader, and what no reader takes
-    is lost: a program that started us and forgets to read our stderr must not stop us when the pipe is full."""
+    is lost: a program that started us and forgets to read our stderr must not stop us when the pipe is full.
+
+    A reader that comes back is told how much it has missed."""
 
     def __init__(self, stream: TextIO) -> None:
         """Raises RuntimeError where the system gives no more threads."""
@@ -96,6 +98,8 @@ class LossyStream(io.TextIOBase):
         self._changed = threading.Condition()
         self._texts: deque[str] = deque()
         self._waiting = 0
+        self._lost = 0
+        """Texts that the reader has missed since it was last told."""
         self._is_stuck = False
         threading.Thread(target=self._work, name="stderr", daemon=True).start()
 
@@ -110,12 +114,14 @@ class LossyStream(io.TextIOBase):
         return self._stream.isatty()
 
     def write(self, text: str, /) -> int:
-        """Have the text written as a whole, or lose it as a whole."""
+        """Have the text written as a whole, or lose it as a whole, once others have waited longer."""
         with self._changed:
-            if self._waiting + len(text) <= MOST_WAITING:
-                self._texts.append(text)
-                self._waiting += len(text)
-                self._changed.notify_all()
+            self._texts.append(text)
+            self._waiting += len(text)
+            while self._texts and self._waiting > MOST_WAITING:
+                self._waiting -= len(self._texts.popleft())
+                self._lost += 1
+            self._changed.notify_all()
         return len(text)
 
     def flush(self) -> None:
@@ -141,8 +147,9 @@ class LossyStream(io.TextIOBase):
             with self._changed:
                 self._changed.wait_for(lambda: self._texts)
                 text = self._texts.popleft()
+                missing, self._lost = f"nobi: {self._lost} lines lost here\n" if self._lost else "", 0
             with contextlib.suppress(OSError, ValueError):
-                self._stream.write(text)
+                self._stream.write(missing + text)
                 self._stream.flush()
             with self._changed:
                 self._waiting -= len(text)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from go_rules.game import Game, Move
 from go_rules.points import N_POINTS, opponent
+from search.course import Course
 from search.result import SearchResult
 
 
@@ -183,6 +184,8 @@ class SearchRequest:
     may_end_empty: bool = False
     """Whether a search that is stopped before its root was ever evaluated ends at once, with a result that has no
     moves. The players of search/textbook/ ignore it."""
+    course: Course = field(default_factory=Course, compare=False)
+    """Where the search writes how it went, or which it follows."""
 
     @property
     def own_side(self) -> int:

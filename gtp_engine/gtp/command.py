@@ -53,13 +53,14 @@ def gtp(
         adopted = _of_katago(katago_configs, overrides, configuration.has_human_net)
         configuration = load(config_file, settings, options, adopted)
     from gtp_engine.gtp.loop import run_gtp
-    from gtp_engine.players import check, compile_beside, make_player
+    from gtp_engine.players import check, compile_beside
+    from gtp_engine.recording import make_logged_player
 
     configuration = check(configuration)
     tell(configuration)
     return run_gtp(
         configuration.engine,
-        lambda: make_player(configuration),
+        lambda log: make_logged_player(configuration, log),
         lambda: compile_beside(configuration),
         configuration.named,
         configuration.complaints,

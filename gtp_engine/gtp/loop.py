@@ -1,12 +1,16 @@
 """The GTP loop: one thread reads lines, one carries commands out, and the main thread waits for the end.
 
 Reading never waits for a search, so whatever arrives can stop one. The end may come as `quit`, as the end of the
-input, as a signal, or because nobody reads our replies any more; each leaves what runs GRACE seconds to reply.
+input, as a signal, or because nobody reads our replies any more; each leaves what runs GRACE seconds to reply. A `quit`
+or the end of the input, which wait for nothing themselves, leave commands before them LOADING_GRACE to begin.
 The process then ends without waiting for any thread.
 """
 
 from __future__ import annotations
 
+import contextlib
+import queue
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -15,10 +19,12 @@ from typing import TYPE_CHECKING, NoReturn
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.errors import explain
 from gtp_engine.gtp.call import Call, Controller, Inbox, Line
-from gtp_engine.gtp.commands import carry_out
-from gtp_engine.gtp.protocol import decode_line, parse_line, parse_long_line
+from gtp_engine.gtp.commands import TAKING_FILES, carry_out
+from gtp_engine.gtp.protocol import decode_line, parse_line, parse_long_line, without_controls
+from gtp_engine.session.log import ENGINE, DialogueLog
 from gtp_engine.session.session import Session
-from gtp_engine.stdio import EXIT_DONE, EXIT_FAILURE, GRACE, MAX_LINE, End, LineServer, serve
+from gtp_engine.stdio import EXIT_DONE, EXIT_FAILURE, GRACE, MAX_LINE, WAKE_UP, End, LineServer, serve
+from gtp_engine.version import VERSION
 from nobi_machine.streams import note
 
 if TYPE_CHECKING:
@@ -26,6 +32,9 @@ if TYPE_CHECKING:
 
 LISTENER_CHECK = 0.2
 """Seconds between two looks at our listener while nothing is read."""
+
+LOADING_GRACE = 10.0
+"""Seconds that commands which were given before a `quit` may still wait for the engine to be loaded."""
 
 READY = "GTP ready"
 """LizGoban waits for these words of KataGo's on stderr before it sends anything, where the user wants that."""
@@ -51,12 +60,24 @@ class Loop(LineServer):
         working = threading.Thread(target=self._work, name="commands", daemon=True)
         working.start()
         end = self._await_end()
+        if not end.is_hasty:
+            end = self._await_loading(end, working)
         if end.is_hasty:
             self._inbox.clear()
         self._session.begin_shutdown()
         self._inbox.stop_call()
         working.join(GRACE)
         return end.code
+
+    def _await_loading(self, end: End, working: threading.Thread) -> End:
+        """Let the commands that were given before the end wait for what they need, for LOADING_GRACE at most. Returns
+        an end that could not wait so long, or `end`."""
+        until = time.monotonic() + LOADING_GRACE
+        while self._session.loader.is_loading and working.is_alive() and time.monotonic() < until:
+            with contextlib.suppress(queue.Empty):
+                if (other := self._ends.get(timeout=WAKE_UP)).is_hasty:
+                    return other
+        return end
 
     # --- The reading thread -----------------------------------------------------------------------------------
 
@@ -87,8 +108,10 @@ class Loop(LineServer):
     def _handle(self, line: Line) -> bool:
         """Reply to a line; False after the last one."""
         text = decode_line(line.data)
-        self._session.log.received(text)
         command = (parse_line if len(line.data) <= MAX_LINE else parse_long_line)(text)
+        if command is not None and command.name in TAKING_FILES:
+            self._session.log.shorten(command.text)
+        self._session.log.received(without_controls(text))
         if command is None:
             return True
         # A pipelined command's time starts when the one before it has its reply.
@@ -110,17 +133,18 @@ class Loop(LineServer):
 
 def run_gtp(
     settings: EngineSettings,
-    make_player: Callable[[], Player],
+    make_player: Callable[[DialogueLog], Player],
     on_compile: Callable[[], None] = lambda: None,
     named: Iterable[str] = (),
     remarks: Iterable[str] = (),
 ) -> NoReturn:
     """Speak GTP on stdin and stdout, and end the process; this function does not return.
 
-    `make_player` is called in another thread. `on_compile` is called there once, if anything has to be compiled.
-    `named`: as in `Session`. `remarks`: lines for the log, about the start.
+    `make_player` is called in another thread, with the log. `on_compile` is called there once, if anything has to be
+    compiled. `named`: as in `Session`. `remarks`: lines for the log, about the start.
     """
-    session = Session(settings, make_player, on_compile, named)
+    session = Session(settings, lambda: make_player(session.log), on_compile, named)
+    session.log.fact(ENGINE, {"version": VERSION, "python": sys.version.split()[0], "system": sys.platform})
     for remark in remarks:
         session.log.remark(remark)
     serve(lambda stdin, stdout: Loop(session, stdin, stdout))

@@ -57,11 +57,14 @@ class Response:
 
 
 def clean_line(line: str) -> str:
-    """Clean a line as section 2.2 says: no control characters, no comment, spaces for tabs, no space at the ends.
+    """Clean a line as section 2.2 says: no control characters, no comment, spaces for tabs, no space at the ends."""
+    return without_controls(line).partition("#")[0].strip(" ")
 
-    The byte order mark that some systems write before their first line is dropped, too.
-    """
-    return line.removeprefix("\ufeff").translate(_CONTROL).partition("#")[0].replace("\t", " ").strip(" \n")
+
+def without_controls(line: str) -> str:
+    """Return a line without control characters, spaces for tabs, and without the byte order mark that some systems
+    write before their first line."""
+    return line.removeprefix("\ufeff").translate(_CONTROL).replace("\t", " ").strip("\n")
 
 
 def decode_line(line: bytes) -> str:

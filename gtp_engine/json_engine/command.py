@@ -16,7 +16,7 @@ from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
 from gtp_engine.json_engine.options import DEFAULT_VISITS, OF_QUERIES, PERSPECTIVE, VARIATION, Options
-from gtp_engine.session.session import DialogueLog
+from gtp_engine.session.log import DialogueLog
 from nobi_machine.memory import LEAST_ADDRESSES_OF_ANALYSIS, most_threads, usable_cores
 from nobi_machine.parameters import Parameter, declared, folded
 from nobi_machine.streams import lossy_stderr, note

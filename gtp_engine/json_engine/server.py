@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from gtp_engine.json_engine.engine import JsonEngine, Send
-from gtp_engine.session.session import DialogueLog
+from gtp_engine.session.log import DialogueLog
 from gtp_engine.stdio import EXIT_DONE, EXIT_FAILURE, GRACE, MAX_LINE, End, LineServer, serve
 from nobi_machine.streams import note
 

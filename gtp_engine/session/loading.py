@@ -16,6 +16,9 @@ from nobi_machine.streams import note
 if TYPE_CHECKING:
     from search.player import Player
 
+STILL_LOADING = "interrupted while the engine was being loaded"
+"""What a command that still waits is told where the session ends."""
+
 LOADING, RULES_READY, PLAYER_READY, FAILED = range(4)
 
 
@@ -57,6 +60,11 @@ class Loader:
             self._abandoned = True
             self._changed.notify_all()
 
+    @property
+    def is_loading(self) -> bool:
+        """Whether something is still being loaded."""
+        return self.stage < PLAYER_READY
+
     def await_rules(self) -> None:
         """Wait until the rules are loaded. Raises Refused if the session ends or if loading failed."""
         self._await(RULES_READY)
@@ -73,7 +81,7 @@ class Loader:
             if self.stage == FAILED:
                 raise Refused("the engine could not be loaded")
             if self.stage < stage:
-                raise Refused("interrupted while the engine was being loaded")
+                raise Refused(STILL_LOADING)
 
     def _run(self) -> None:
         try:

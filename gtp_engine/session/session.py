@@ -30,9 +30,7 @@ import os
 import random
 import threading
 import time
-import traceback
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from go_rules.points import opponent, to_vertex
@@ -41,10 +39,8 @@ from gtp_engine.errors import Refused
 from gtp_engine.session.clock import Clock, System
 from gtp_engine.session.lateness import Lateness, Pulse, Turn
 from gtp_engine.session.loading import Loader
+from gtp_engine.session.log import DialogueLog
 from gtp_engine.session.time_management import SMALLEST, is_time_kept, most_seconds, seconds_for_move
-from nobi_machine.files import append_regular
-from nobi_machine.streams import note
-from nobi_machine.text import escaped, printable_path
 
 if TYPE_CHECKING:
     from go_rules.game import Game
@@ -56,48 +52,6 @@ if TYPE_CHECKING:
     from search.player import Player
     from search.request import Limits, MoveFilter, ReportRequest
     from search.result import SearchResult
-
-
-class DialogueLog:
-    """Appends to a log file. Without a path it does nothing.
-
-    Control characters are written out (`\\x1b`): a log is read in a terminal, and its lines come from strangers.
-
-    If the file cannot be written, the log ends with one line on stderr and the engine goes on.
-    """
-
-    def __init__(self, path: Path | None = None) -> None:
-        self._path = path
-        self._lock = threading.Lock()
-        self._started = time.monotonic()
-
-    def received(self, line: str) -> None:
-        """Log a line that the controller sent."""
-        self._add("<<", line)
-
-    def sent(self, text: str) -> None:
-        """Log a reply, or a part of one."""
-        self._add(">>", text)
-
-    def remark(self, text: str) -> None:
-        """Log a line that the user was told."""
-        self._add("--", text)
-
-    def failure(self, error: BaseException) -> None:
-        """Log the traceback of an internal error."""
-        self._add("!!", "".join(traceback.format_exception(type(error), error, error.__traceback__)))
-
-    def _add(self, mark: str, text: str) -> None:
-        if self._path is None:
-            return
-        stamp = f"{time.monotonic() - self._started:10.3f} {mark} "
-        with self._lock:
-            try:
-                lines = "".join(stamp + escaped(line) + "\n" for line in text.splitlines() if line)
-                append_regular(self._path, lines.encode("utf-8", "replace"))
-            except OSError as error:
-                note(f"cannot write the log {printable_path(self._path)}: {error.strerror}")
-                self._path = None
 
 
 PONDERING_SHARE = 0.25
@@ -380,6 +334,7 @@ class Session:
         from go_rules.points import PASS
         from gtp_engine.session.thinking import Decision, legal_choice
         from search.request import Limits, SearchRequest
+        from search.result import StopReason
 
         player, game = self.player, self.game
         began = self.turn.began(time.monotonic() if arrived is None else arrived)
@@ -400,16 +355,19 @@ class Session:
         if self.has_clock:
             self.pulse.begin(look_at_clock)
         try:
-            result = player.search(
-                SearchRequest(game, colour, limits, filter=filter, report=report, stop=stop, may_end_empty=may_cancel)
+            result = self.log.search(
+                player,
+                SearchRequest(game, colour, limits, filter=filter, report=report, stop=stop, may_end_empty=may_cancel),
+                lambda: by_clock,
             )
         finally:
             if self.has_clock:
                 self.pulse.begin()
-        is_cancelled = stop.is_set() and not by_clock
+        is_cancelled = result.reason is StopReason.INTERRUPTED
         if not result.moves and not is_cancelled:  # the clock allows no evaluation, but a move has to be found
-            result = player.search(SearchRequest(game, colour, Limits(visits=1), filter=filter))
-        point = legal_choice(game, colour, player.choose(game, result), result, filter) if result.moves else PASS
+            result = self.log.search(player, SearchRequest(game, colour, Limits(visits=1), filter=filter))
+        chosen = self.log.choose(player, game, result) if result.moves else PASS
+        point = legal_choice(game, colour, chosen, result, filter) if result.moves else PASS
         decision = Decision(colour, point, result, len(game.moves), began, due, is_cancelled)
         if result.moves:
             self.decision = decision
@@ -454,8 +412,9 @@ class Session:
 
         game = game or self.game
         colour = game.to_play if colour is None else colour
-        return self.player.search(
-            SearchRequest(game, colour, limits, filter, report, analysis=True, stop=stop, may_end_empty=may_end_empty)
+        return self.log.search(
+            self.player,
+            SearchRequest(game, colour, limits, filter, report, analysis=True, stop=stop, may_end_empty=may_end_empty),
         )
 
     def glance(
@@ -480,9 +439,11 @@ class Session:
         """
         from gtp_engine.session.estimate import Judgement, estimate, judged, position_name
         from search.nobi.memory.context import SMALLEST_KNOWN
+        from search.result import StopReason
 
         evaluator, end = self.player.evaluator, time.monotonic() + seconds
         is_known = min(self.game.width, self.game.height) >= SMALLEST_KNOWN
+        reasons = set()
 
         def is_due() -> bool:
             return stop.is_set() or time.monotonic() >= end
@@ -492,12 +453,13 @@ class Session:
                 return judged(evaluator, game, colour, is_due)
             found = self.glance(stop, min(MOMENT, seconds / 2), colour, game)
             assert found.ownership is not None
+            reasons.add(found.reason)
             return Judgement(found.lead, found.ownership)
 
         found = self.estimated
         if found is None or found.game != position_name(self.game):
             found = estimate(self.game, judge)
-            if not is_due():
+            if not is_due() and StopReason.INTERRUPTED not in reasons:
                 self.estimated = found
         return found
 
@@ -526,7 +488,9 @@ class Session:
         if self.has_clock:
             self.pulse.begin()
         wanted, self._may_ponder = self._may_ponder, False
-        if not wanted or self.shutting_down or not self.settings.ponder or self.game.is_over or not self._can_ponder():
+        if not wanted or self.shutting_down or not self.settings.ponder or self.game.is_over:
+            return
+        if not self.log.can_ponder(self._can_ponder()):
             return
         from gtp_engine.session.thinking import Pondering
         from search.request import Limits
@@ -535,7 +499,7 @@ class Session:
             self._pondering = Pondering(self.log.failure)
         settings = self.settings
         limits = Limits(settings.ponder_visits, settings.ponder_time, False, settings.ponder_playouts)
-        self._pondering.start(self.loader.await_player(), self.game, limits)
+        self._pondering.start(functools.partial(self.log.search, self.loader.await_player()), self.game, limits)
 
     def _can_ponder(self) -> bool:
         """Whether pondering ends soon enough for the clock, as far as is known: a slow network has to end its work."""

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from go_rules.game import Game
 from go_rules.points import PASS, board_points, to_vertex
 from gtp_engine.configuration.settings import EngineSettings
-from search.player import Player
 from search.request import Limits, MoveFilter, SearchRequest, excluded_until
 from search.result import RESIGN, SearchResult
 
@@ -77,12 +76,12 @@ class Pondering:
         self._thread: threading.Thread | None = None
         self._asked = self._ended = 0.0
 
-    def start(self, player: Player, game: Game, limits: Limits) -> None:
+    def start(self, search: Callable[[SearchRequest], object], game: Game, limits: Limits) -> None:
         """Search the game's present position for the side to move, until a limit or `stop`. The game is copied."""
         self.stop()
         self._stop = threading.Event()
         self._thread = threading.Thread(
-            target=self._search, args=(player, game.copy(), limits, self._stop), name="pondering", daemon=True
+            target=self._search, args=(search, game.copy(), limits, self._stop), name="pondering", daemon=True
         )
         self._thread.start()
 
@@ -101,9 +100,11 @@ class Pondering:
         self._thread = None
         return max(0.0, self._ended - self._asked)
 
-    def _search(self, player: Player, game: Game, limits: Limits, stop: threading.Event) -> None:
+    def _search(
+        self, search: Callable[[SearchRequest], object], game: Game, limits: Limits, stop: threading.Event
+    ) -> None:
         try:
-            player.search(SearchRequest(game, game.to_play, limits, pondering=True, stop=stop, may_end_empty=True))
+            search(SearchRequest(game, game.to_play, limits, pondering=True, stop=stop, may_end_empty=True))
         except Exception as error:
             # The next genmove meets the same trouble, if it lasts, and reports it.
             self._on_error(error)

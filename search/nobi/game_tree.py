@@ -22,6 +22,7 @@ from go_rules.superko import seen_add, seen_clear
 from nets.evaluator import Evaluation, EvaluationRequest
 from nets.features import HISTORY
 from nobi_machine.jit import kernel
+from search.course import Course
 from search.nobi.doublings import fixed_doublings
 from search.nobi.leaves.path import set_cycles
 from search.nobi.memory.context import MAX_PASSES, MAX_SEEN
@@ -171,7 +172,7 @@ class GameTree:
                 forget_unreachable(tree, space.context, places)
             dropped = int(np.count_nonzero(places == NONE))
             if dropped >= max(FEWEST_DROPPED, len(places) - dropped):
-                self._collect_garbage(places, may_take)
+                self._collect_garbage(places, may_take, request.course)
         self.symmetries = (0,)
         if parameters.root_symmetry_pruning and request.filter is None:
             self.symmetries = board_symmetries(game, colour, space.permutations, space.points)
@@ -182,20 +183,20 @@ class GameTree:
             colour,
             parameters,
             generator,
-            lambda expected: self._recenter(parameters, expected, may_take),
+            lambda expected: self._recenter(parameters, expected, may_take, request.course),
             evaluate or space.evaluator.evaluate,
             self.symmetries,
         )
 
-    def collect_garbage(self, seconds: float) -> bool:
+    def collect_garbage(self, seconds: float, course: Course) -> bool:
         """Drop all nodes that the root does not lead to, unless that may take longer. Returns whether it was done."""
-        return self._collect_garbage(reachable(self.space.tree), seconds)
+        return self._collect_garbage(reachable(self.space.tree), seconds, course)
 
-    def _collect_garbage(self, places: NDArray[np.int32], seconds: float) -> bool:
+    def _collect_garbage(self, places: NDArray[np.int32], seconds: float, course: Course) -> bool:
         kept = int(np.count_nonzero(places != NONE))
         tree = self.space.tree
         expected = len(places) * SECONDS_A_NODE + kept * SECONDS_A_NODE_KEPT + len(tree.table) * SECONDS_A_KEY
-        if expected * self.slowness > seconds:
+        if not course.has_time(expected * self.slowness <= seconds):
             self.slowness = max(1.0, 0.5 * self.slowness)  # it may have been an accident
             return False
         started = time.perf_counter()
@@ -203,7 +204,7 @@ class GameTree:
         self.slowness = max(1.0, (time.perf_counter() - started) / expected)
         return True
 
-    def _recenter(self, parameters: SearchParameters, expected: float, seconds: float) -> None:
+    def _recenter(self, parameters: SearchParameters, expected: float, seconds: float, course: Course) -> None:
         """Set the dynamic score's centre for a root whose evaluation expects this score (white's view).
 
         It stays where it is if to bring a tree that is kept up to date may take longer than `seconds`."""
@@ -213,9 +214,8 @@ class GameTree:
         center = score_center(parameters, float(self.root["score"]) if known else expected, side)
         if not known:
             settings["score_center"] = center
-        elif (
-            abs(center - float(settings["score_center"][0])) > CENTER_TOLERANCE
-            and int(self.space.tree.used[NODES]) * SECONDS_A_NODE_RECOMPUTED * self.slowness <= seconds
+        elif abs(center - float(settings["score_center"][0])) > CENTER_TOLERANCE and course.has_time(
+            int(self.space.tree.used[NODES]) * SECONDS_A_NODE_RECOMPUTED * self.slowness <= seconds
         ):
             settings["score_center"] = center
             recompute(self.space.tree, self.space.context)
@@ -243,7 +243,7 @@ def _owner(request: SearchRequest) -> tuple[Hashable, ...]:
     """What a tree depends on besides the moves."""
     game, filter = request.game, request.filter
     frozen = None if filter is None else (tuple(filter.allow.items()), tuple(filter.avoid.items()))
-    return (game.identity(), game.record.tobytes(), frozen)
+    return (game.identity(), game.record.item(), frozen)
 
 
 def _pass_may_end(game: Game) -> bool:

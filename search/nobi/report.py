@@ -42,12 +42,13 @@ class RunningSearch:
         """Visits whose evaluation is under way."""
         self.batches: Counter[int] = Counter()
         """How often a worker had so many positions evaluated."""
-        self.stop_checks = 0
-        """How often a worker has checked whether the search is over."""
+        self.steps = 0
+        """How many steps the workers have taken."""
         self.reason: StopReason | None = None
         """Why the search ended; None while it goes on."""
         self.error: BaseException | None = None
         """The error of a worker that failed."""
+        self.course = request.course
         limits = request.limits
         self._began = time.perf_counter()
         """When the first of its visits began: the root had to be evaluated before."""
@@ -73,9 +74,12 @@ class RunningSearch:
         self.end(StopReason.INTERRUPTED)
 
     def check(self) -> None:
-        """End the search if a limit is reached."""
+        """End the search if a limit is reached, or the last step of the course that it follows."""
         if self._visits is not None and self.visits >= self._visits:
             self.end(StopReason.VISITS)
+        elif self.course.leads:
+            if self.course.begins_last_step(self.steps, self.visits):
+                self.end(self.course.stop_reason())
         elif self.request.stop is not None and self.request.stop.is_set():
             self.end(StopReason.INTERRUPTED)
         elif self._deadline is not None and time.perf_counter() >= self._deadline:

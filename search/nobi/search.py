@@ -21,6 +21,7 @@ from go_rules.random import drawn_seed
 from nets.evaluator import Evaluation, EvaluationRequest, Evaluator
 from nets.threads import EvaluationThread, Stopped
 from nobi_machine.memory import usable_cores
+from search.course import UNSEARCHED
 from search.nobi.game_tree import GameTree
 from search.nobi.iteration import DECIDED, NO_CHECK, SELECT_NOTHING, advance, collect, submit
 from search.nobi.leaves.nn_cache import Cache
@@ -173,7 +174,10 @@ class Search:
             except Stopped:
                 return self._unsearched(tree, request, started)
             run = RunningSearch(request, int(tree.root["visits"]), started)
-            run.check()
+            if run.course.leads:
+                self._follow(run)
+            else:
+                run.check()
             self._next_look = run.visits + FIRST_LOOK
             self._run = run
             self._changed.notify_all()
@@ -185,8 +189,11 @@ class Search:
                 self._run = None
                 self._changed.notify_all()
             if run.error is not None:
+                run.course.step, run.course.visits = run.steps, run.visits
                 raise run.error
-            return take_snapshot(tree, self._parameters, run)
+            result = take_snapshot(tree, self._parameters, run)
+            run.course.end(run.steps, run.in_flight, result)
+            return result
 
     def _interruptible(
         self, request: SearchRequest, tree: GameTree
@@ -211,7 +218,9 @@ class Search:
         """The result of a search that was stopped before its root was evaluated."""
         run = RunningSearch(request, int(tree.root["visits"]), started)
         run.end(StopReason.INTERRUPTED)
-        return take_snapshot(tree, self._parameters, run) if run.visits > 0 else nothing_known(run)
+        result = take_snapshot(tree, self._parameters, run) if run.visits > 0 else nothing_known(run)
+        run.course.end(UNSEARCHED, 0, result)
+        return result
 
     # --- The memory -------------------------------------------------------------------------------------------
 
@@ -268,15 +277,17 @@ class Search:
     def _await(self, run: RunningSearch, tree: GameTree) -> None:
         """Wait for the end of the search, and send reports meanwhile."""
         report = run.request.report
-        next_report = float("inf") if report is None else run.started + report.before_first
-        pause, stop_checks, since = POLL_SECONDS, run.stop_checks, time.perf_counter()
+        leads = run.course.leads
+        next_report = float("inf") if report is None or leads else run.started + report.before_first
+        pause, steps, since = POLL_SECONDS, run.steps, time.perf_counter()
         while run.reason is None:
             now = time.perf_counter()
             if now >= since + POLL_SECONDS:
-                pause = REST_SECONDS if run.stop_checks - stop_checks > (now - since) / POLL_SECONDS else POLL_SECONDS
-                stop_checks, since = run.stop_checks, now
+                pause = REST_SECONDS if run.steps - steps > (now - since) / POLL_SECONDS else POLL_SECONDS
+                steps, since = run.steps, now
             if report is not None and now >= next_report:
                 snapshot = take_snapshot(tree, self._parameters, run)
+                run.course.reports.append((run.steps, run.visits))
                 self._changed.release()
                 try:
                     report.callback(snapshot)
@@ -284,7 +295,8 @@ class Search:
                     self._changed.acquire()
                 next_report = max(next_report + report.every, time.perf_counter())
             self._changed.wait(max(0.0, min(pause, next_report - now, run.seconds_left())))
-            run.check()
+            if not leads:
+                run.check()
 
     # --- The workers ------------------------------------------------------------------------------------------
 
@@ -332,6 +344,8 @@ class Search:
         for buffers in requests:
             collect(space, buffers)
             with self._lock:
+                if run.reason is not None:
+                    return False  # what is under way when a search ends is lost; the next one settles the tree
                 is_spare = number >= self._most_workers  # how many there are at all does not change during a search
                 self._advance(run, space, requests, buffers, is_spare)
                 if run.reason is not None:
@@ -339,7 +353,20 @@ class Search:
                     return False
             if buffers.asked > 0:
                 submit(space, buffers)
+            if run.course.leads:
+                with self._lock:
+                    self._follow(run)
         return not is_spare or any(each.under_way for each in requests)
+
+    def _follow(self, run: RunningSearch) -> None:
+        """Report, or end the search, where the course does so before these leaves are in the tree."""
+        assert self.tree is not None
+        for _ in run.course.due_reports(run.steps, run.visits):
+            if run.request.report is not None:
+                run.request.report.callback(take_snapshot(self.tree, self._parameters, run))
+        if run.course.is_over(run.steps):
+            run.end(run.course.stop_reason())
+            self._changed.notify_all()
 
     def _advance(
         self,
@@ -359,7 +386,7 @@ class Search:
         if run.reason is None and not is_spare:
             room, left = self._room(run, space, buffers), self._visits_left(run, leaves)
         visits, outcome = advance(space, buffers, room, left)
-        run.stop_checks += 1
+        run.steps += 1
         run.visits += visits
         if asked > 0:
             run.batches[asked] += 1
@@ -398,7 +425,7 @@ class Search:
         """The most visits that may still come after these `leaves`, where it is time to see whether they can change the
         move. Without time to be saved as many as can be: then only a move without alternatives is decided."""
         visits, limits = run.visits + leaves, run.request.limits
-        if not limits.may_stop_early or leaves == 0 or visits < self._next_look:
+        if not limits.may_stop_early or leaves == 0 or visits < self._next_look or run.course.leads:
             return NO_CHECK
         self._next_look = visits + DECIDED_EVERY
         return min(run.visits_left(leaves) if limits.saves_time else float("inf"), 1e9)
@@ -415,7 +442,10 @@ class Search:
         before = int(space.tree.used[NODES])
         self._abandon_outstanding()
         run.in_flight = 0
-        if not self.tree.collect_garbage(run.seconds_left()) or space.tree.used[NODES] > FULL_SHARE * before:
+        if (
+            not self.tree.collect_garbage(run.seconds_left(), run.course)
+            or space.tree.used[NODES] > FULL_SHARE * before
+        ):
             run.end(StopReason.MEMORY)
 
 

@@ -25,6 +25,9 @@ class SharedLimits:
     lead: Callable[[], int] | None = None
     """Tells how many visits the second move would need to overtake the best; None if the search must not end early."""
 
+    steps = 0
+    """How often the calling thread has looked."""
+
     def __init__(self, request: SearchRequest, started: float, left: int | None, stop: NDArray[np.int64]) -> None:
         """`started`: when the search began, by time.perf_counter. `left`: how many visits there may be from now on, or
         None. `stop`: int64[1], set to 1 where the search ends before all visits that were taken."""
@@ -35,6 +38,7 @@ class SharedLimits:
         self._taken = 0
         self._deadline = float("inf") if request.limits.seconds is None else started + request.limits.seconds
         self._next_report = float("inf") if request.report is None else started + request.report.before_first
+        self._course = request.course
         self._lock = threading.Lock()
 
     def take(self, most: int, under_way: int = 0) -> int:
@@ -42,7 +46,7 @@ class SharedLimits:
         with self._lock:
             if not self._ended and self._left is not None and self._left <= 0:
                 self._end(StopReason.VISITS)
-            elif not self._ended and self._is_decided(under_way):
+            elif not self._ended and not self._course.leads and self._is_decided(under_way):
                 self._end(StopReason.DECIDED)
             if self._ended:
                 return 0
@@ -63,14 +67,26 @@ class SharedLimits:
                 self._stop[0] = 1
 
     def look(self, snapshot: Callable[[], SearchResult]) -> None:
-        """Look at the clock and the stop event: end the search if they say so, and send a report if it is time."""
+        """Look at the clock and the stop event: end the search if they say so, and send a report if it is time. Or do
+        what the course did that the search follows."""
+        if self._ended:
+            return
         now = time.perf_counter()
-        stop, report = self._request.stop, self._request.report
+        stop, report, course = self._request.stop, self._request.report, self._course
+        self.steps += 1
+        if course.leads:
+            for _ in course.due_reports(self.steps, self._taken):
+                if report is not None:
+                    report.callback(snapshot())
+            if course.is_over(self.steps):
+                self.end(course.stop_reason())
+            return
         if stop is not None and stop.is_set():
             self.end(StopReason.INTERRUPTED)
         elif now >= self._deadline:
             self.end(StopReason.TIME)
         if report is not None and now >= self._next_report:
+            course.reports.append((self.steps, self._taken))
             report.callback(snapshot())
             self._next_report = max(self._next_report + report.every, time.perf_counter())
 

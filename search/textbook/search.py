@@ -134,7 +134,9 @@ def principal_variation(nodes: NDArray[np.void], index: int) -> tuple[tuple[int,
 
 
 SLICE = 128
-"""Iterations by playouts that a thread takes at a time: a few milliseconds."""
+"""Iterations by playouts that a thread takes at a time."""
+SLICE_ALONE = 16
+"""Those after which a thread looks at the clock that has to do so itself: about ten milliseconds."""
 
 KEPT_SHARE = 0.1
 """After a move was played, the ownership and scores of earlier leaves count for this share."""
@@ -215,10 +217,13 @@ class TreeSearch:
         steps = self._take_root(request)
         before = int(self.nodes[ROOT]["visits"])
         raw = self._begin(request, steps)
-        most = limits.visits_from(before)
+        course, most = request.course, limits.visits_from(before)
+        if course.leads and course.by_visits:
+            most = course.visits
         left = None if most is None else most - int(self.nodes[ROOT]["visits"])
         run = SharedLimits(request, started, left, self.context.stop)
-        schedule = self._make_schedule(self, run.expected(self._speed))
+        course.expected = course.expected if course.leads else run.expected(self._speed)
+        schedule = self._make_schedule(self, course.expected)
         if schedule.may_stop_early and self._may_stop_early(request):
             run.lead = lambda: schedule.lead(self.nodes)
         evaluations = 0 if self._batch is None else self._batch.evaluations - 1
@@ -238,11 +243,14 @@ class TreeSearch:
                 raw=raw,
             )
 
-        if self._batch is None:
-            self.threads.run(self._play_out, run, snapshot)
-        else:
+        if self._batch is not None:
             self._collect(schedule, self._batch, run, snapshot)
+        elif self.threads.number == 1:
+            self._play_out_alone(run, snapshot)
+        else:
+            self.threads.run(self._play_out, run, snapshot)
         result = snapshot()
+        course.end(run.steps, 0, result)
         if result.new_visits > 1:
             self._speed = result.new_visits / max(result.seconds, 1e-6)
         return result
@@ -255,7 +263,7 @@ class TreeSearch:
         Returns how many moves the game has gone on since the search before, NONE if nothing is known of the position.
         """
         game = request.game
-        owner = game.identity(), game.record.tobytes(), request.filter
+        owner = game.identity(), game.record.item(), request.filter
         moves = self._line.moves_to(request, owner)
         index = NONE if moves is None else self._find(request, moves)
         if index != NONE and self.nodes[index]["children"] == 0:
@@ -354,6 +362,14 @@ class TreeSearch:
         """One thread's life: slices of iterations until there is nothing left to do."""
         while visits := run.take(SLICE, SLICE * (self.threads.number - 1)):
             simulate(self.nodes, self.context, self.buffers[thread], visits)
+
+    def _play_out_alone(self, run: SharedLimits, snapshot: Callable[[], SearchResult]) -> None:
+        """Do so in the calling thread, and look at the clock between slices: so a search can be had again."""
+        run.look(snapshot)
+        while visits := run.take(SLICE):
+            for first in range(0, visits, SLICE_ALONE):
+                simulate(self.nodes, self.context, self.buffers[0], min(SLICE_ALONE, visits - first))
+                run.look(snapshot)
 
     def _collect(
         self, schedule: ByRule, batch: LeafBatch, run: SharedLimits, snapshot: Callable[[], SearchResult]

@@ -25,7 +25,7 @@ from gtp_engine.gtp.loop import run_gtp
 def main() -> int:
     options: dict[str, Any] = json.loads(sys.argv[1]) if len(sys.argv) > 1 else {}
 
-    def make_player() -> Any:
+    def make_player(_log: object) -> Any:
         time.sleep(options.get("load", 0))
         if "fails" in options:
             raise UserError(options["fails"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -70,7 +71,9 @@ class FakePlayer:
             remaining -= pause
         if stop.is_set():
             time.sleep(self.ends_late)
+            result = dataclasses.replace(result, reason=StopReason.INTERRUPTED)
         self.searching.clear()
+        request.course.end(0, 0, result)
         return result
 
     def choose(self, game: Game, result: SearchResult) -> int:

@@ -46,7 +46,7 @@ def state(dialogue: Dialogue) -> tuple[object, ...]:
         game.handicap,
         tuple(game.moves),
         game.length,
-        game.record.tobytes(),
+        game.record.item(),
         game.stack[: game.length].tobytes()
         if game.length < 30
         else game.stack[game.length - 3 : game.length].tobytes(),
@@ -97,7 +97,7 @@ def check_consistency(dialogue: Dialogue) -> None:
     for move in game.moves:
         again.play_lenient(move.colour, move.point)
     assert again.position.tobytes() == game.position.tobytes(), "the game played again ends otherwise"
-    assert again.record.tobytes() == game.record.tobytes()
+    assert again.record.item() == game.record.item()
     assert again.legal_moves(game.to_play) == game.legal_moves(game.to_play)
 
     lines = dialogue.ask("showboard").split("\n")

@@ -71,6 +71,9 @@ GAME_NEEDS = ("play", "clocks")
 UNLISTED = frozenset({"kgs-chat"})
 """Hidden from `list_commands`. A bridge that finds kgs-chat there sends it, and some kgsGtp crash on the reply."""
 
+TAKING_FILES = ("loadsgf", "printsgf")
+"""The commands whose argument names a file."""
+
 GROUP_OF = {name: group for group, names in GROUPS for name in names.split()}
 """The group of every command."""
 

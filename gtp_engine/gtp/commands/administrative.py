@@ -65,13 +65,16 @@ def cputime(_session: Session, _call: Call) -> str:
     return f"{time.process_time():.3f}"
 
 
-def gomill_cpu_time(session: Session, call: Call) -> str:
-    return cputime(session, call)
+gomill_cpu_time = cputime
 
 
 def gogui_interrupt(_session: Session, _call: Call) -> str:
     """Do nothing: GoGui reads from the list of commands that the engine obeys the comment `# interrupt`."""
     return ""
+
+
+cgos_opponent_name = cgos_opponent_rating = cgos_gameover = gogui_interrupt
+kgs_game_over = gogui_interrupt  # if the players disagree about dead stones, play goes on from the present position
 
 
 def gogui_version(_session: Session, call: Call) -> str:
@@ -83,23 +86,6 @@ def gogui_version(_session: Session, call: Call) -> str:
 
 def gogui_analyze_commands(_session: Session, _call: Call) -> str:
     return ANALYZE_COMMANDS
-
-
-def cgos_opponent_name(_session: Session, _call: Call) -> str:
-    return ""
-
-
-def cgos_opponent_rating(_session: Session, _call: Call) -> str:
-    return ""
-
-
-def cgos_gameover(_session: Session, _call: Call) -> str:
-    return ""
-
-
-def kgs_game_over(_session: Session, _call: Call) -> str:
-    """Do nothing: if the players disagree about dead stones, play goes on from the present position."""
-    return ""
 
 
 def kgs_chat(session: Session, _call: Call) -> str:

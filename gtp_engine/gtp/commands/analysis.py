@@ -44,7 +44,7 @@ from search.nobi.doublings import fixed_doublings
 from search.nobi.parameters import SearchParameters
 from search.player import Player
 from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest, allows_a_move
-from search.result import SearchResult
+from search.result import SearchResult, StopReason
 
 MOST_BENCHMARK_VISITS = 10_000_000
 
@@ -113,9 +113,8 @@ def kata_benchmark(session: Session, call: Call) -> str:
     player = session.player
     player.clear()
     started = time.monotonic()
-    result = player.search(
-        SearchRequest(session.game, session.game.to_play, Limits(visits, may_stop_early=False), stop=call.stop)
-    )
+    limits = Limits(visits, may_stop_early=False)
+    result = session.log.search(player, SearchRequest(session.game, session.game.to_play, limits, stop=call.stop))
     seconds = max(1e-6, time.monotonic() - started)
     return (
         f"visits {result.visits} evaluations {result.evaluations} seconds {seconds:.3f} "
@@ -148,7 +147,7 @@ def _analyze(session: Session, call: Call, kata: bool) -> str:
         report=reporter.subscription(send),
         may_end_empty=True,
     )
-    if (sent == 0 or not call.stop.is_set()) and any(move.visits > 0 for move in result.moves):
+    if (sent == 0 or result.reason is not StopReason.INTERRUPTED) and any(move.visits > 0 for move in result.moves):
         # No report was due yet; or the tree is as large as it may get and this is the last word.
         send(result)
     call.stop.wait()

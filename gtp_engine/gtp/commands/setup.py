@@ -40,9 +40,7 @@ def boardsize(session: Session, call: Call) -> str:
     return ""
 
 
-def rectangular_boardsize(session: Session, call: Call) -> str:
-    """Do as `boardsize` does."""
-    return boardsize(session, call)
+rectangular_boardsize = boardsize
 
 
 def clear_board(session: Session, _call: Call) -> str:
@@ -193,6 +191,7 @@ def loadsgf(session: Session, call: Call) -> str:
         before_move = interpret_integer(call.words[-1])
         # File names may contain spaces.
         path = path[: -len(call.words[-1])].strip()
+    session.log.file(path)
     try:
         loaded = session.load_sgf(path, before_move)
     except Refused as error:

@@ -99,7 +99,7 @@ class Workspace:
         """
         doublings = float(self.context["settings"]["white_doublings"][0])
         shift = float(self.context["rules"]["draw_shift"][0])
-        terms = game.record.tobytes() + repr((parameters.policy_optimism, doublings, shift)).encode()
+        terms = repr((game.record.item(), parameters.policy_optimism, doublings, shift)).encode()
         if other is not None:
             terms += repr(other).encode()
         self.cache.salt[0] = int.from_bytes(hashlib.blake2b(terms, digest_size=8).digest(), "little")

@@ -82,6 +82,16 @@ def test_administrative_commands_do_not_wait_for_loading() -> None:
         assert process.wait() == 0
 
 
+def test_commands_before_a_quit_are_answered_though_the_engine_is_still_being_loaded() -> None:
+    with engine(load=2) as process:
+        assert process.ask("name") == "= Nobi\n"
+        process.say("boardsize 9\ngenmove b\n")
+        time.sleep(0.5)
+        process.say("quit\n")
+        assert process.rest() == "= \n\n= A9\n\n= \n\n"
+        assert process.wait() == 0
+
+
 def test_loading_that_fails_ends_the_process_with_one_line() -> None:
     with engine(fails="net.bin.gz: not a network") as process:
         assert process.wait() == 1
@@ -336,7 +346,7 @@ def test_log(tmp_path: Any) -> None:
     code = (
         "from gtp_engine.gtp.loop import run_gtp;"
         "from gtp_engine.configuration.settings import EngineSettings;"
-        f"run_gtp(EngineSettings(log={str(log)!r}), lambda: None)"
+        f"run_gtp(EngineSettings(log={str(log)!r}), lambda log: None)"
     )
     subprocess.run(
         [sys.executable, "-c", code], input=b"name\nquit\n", capture_output=True, timeout=60, cwd=REPOSITORY, check=True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gtp_engine.session.session import DialogueLog
+from gtp_engine.session.log import DialogueLog
 
 
 def test_control_characters_are_written_out(tmp_path: Path) -> None:

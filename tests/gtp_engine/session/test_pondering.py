@@ -20,7 +20,7 @@ def test_it_searches_a_copy_for_the_side_to_move() -> None:
     pondering, player, game = Pondering(fail), FakePlayer(), Game(9, 9)
     for colour, limits in ((WHITE, Limits(may_stop_early=False)), (BLACK, Limits(5, may_stop_early=False))):
         game.play(3 - colour, from_vertex("E5" if colour == WHITE else "C3", 9, 9))
-        pondering.start(player, game, limits)
+        pondering.start(player.search, game, limits)
         pondering.stop()
         request = player.searches[-1]
         assert (request.colour, request.limits, request.may_end_empty) == (colour, limits, True)
@@ -32,7 +32,7 @@ def test_its_end_is_timed_from_when_it_was_asked_for_first() -> None:
     """`play` asks and does not wait; `genmove` asks again and waits."""
     pondering, player = Pondering(fail), FakePlayer(ends_late=0.4)
     assert pondering.stop() == 0.0
-    pondering.start(player, Game(9, 9), Limits())
+    pondering.start(player.search, Game(9, 9), Limits())
     assert player.searching.wait(10.0)
     pondering.interrupt()
     time.sleep(0.2)
@@ -43,9 +43,9 @@ def test_its_end_is_timed_from_when_it_was_asked_for_first() -> None:
 
 def test_a_second_search_ends_the_first() -> None:
     pondering, player = Pondering(fail), FakePlayer()
-    pondering.start(player, Game(9, 9), Limits())
+    pondering.start(player.search, Game(9, 9), Limits())
     assert player.searching.wait(10.0)
-    pondering.start(player, Game(5, 5), Limits())
+    pondering.start(player.search, Game(5, 5), Limits())
     pondering.stop()
     first, second = player.searches
     assert (first.game.width, second.game.width) == (9, 5)
@@ -59,10 +59,10 @@ def test_an_error_is_noted_and_ends_nothing_else() -> None:
 
     errors: list[BaseException] = []
     pondering = Pondering(errors.append)
-    pondering.start(Broken(), Game(9, 9), Limits())
+    pondering.start(Broken().search, Game(9, 9), Limits())
     pondering.stop()
     assert [type(error) for error in errors] == [ZeroDivisionError]
     player = FakePlayer()
-    pondering.start(player, Game(9, 9), Limits())
+    pondering.start(player.search, Game(9, 9), Limits())
     pondering.stop()
     assert len(player.searches) == 1
