@@ -21,7 +21,7 @@ from gtp_engine.web.tree import GameTree, Node
 PLAY, ANALYSE = "play", "analyse"
 PERSON = "Person"
 LIMIT = 3.0
-"""Points that a move has to lose for a take-back to be offered."""
+"""Points that a move has to lose for pages to offer a take-back."""
 
 
 @dataclass(eq=False)
@@ -41,8 +41,6 @@ class OpenGame:
     clock: GameClock | None = None
     count: Count | None = None
     """What is counted, after both have passed and before they agree."""
-    offer: dict[str, Any] | None = None
-    """What teaching says of the person's last move, while the engine waits for an answer to it."""
     file: str = ""
     """The name of the file that was opened."""
     source: GameFiles | None = None
@@ -60,7 +58,6 @@ class OpenGame:
     def end(self, result: str) -> None:
         """Write the result down; '' goes on with the game. Clocks stop."""
         self.tree.write_text(self.tree.root, "RE", result)
-        self.offer = None
         if result:
             self.count = None
         if self.clock is not None:
@@ -100,7 +97,6 @@ class OpenGame:
             "limit": self.limit,
             "clock": None if self.clock is None else self.clock.told(),
             "count": None if self.count is None else self.count.told(),
-            "offer": self.offer,
             "unsaved": self.unsaved,
         }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -18,7 +19,8 @@ from gtp_engine.web.tree import Node
 from search.request import Limits
 from search.result import SearchResult
 
-TEACHING = Limits(200, 3.0, may_stop_early=False)
+TEACHING_VISITS = 200
+TEACHING = Limits(TEACHING_VISITS, 3.0, may_stop_early=False)
 """Of the searches before and after a person's move."""
 
 _generator = np.random.default_rng()
@@ -40,27 +42,19 @@ def move_of(engine: Engine, game: OpenGame, position: Game, stop: threading.Even
     return legal_choice(session.game, colour, point, result), result
 
 
-def judge(engine: Engine, game: OpenGame, node: Node, lock: threading.RLock, stop: threading.Event) -> bool:
-    """Search the positions before and after the person's last move, and return whether it lost so much that it may be
-    taken back: then `game.offer` says so. A task."""
+def judge(engine: Engine, game: OpenGame, node: Node, lock: threading.RLock, stop: threading.Event) -> Sequence[Node]:
+    """Search the positions before and after the person's last move, so that its loss is known. Returns the node before
+    it. A task."""
     if node.move is None or node.move.colour != game.person or node.parent is None:
-        return False
+        return ()
     for each in (node.parent, node):
-        if each.opinion is None or each.opinion.visits < (TEACHING.visits or 0):
+        if each.opinion is None or each.opinion.visits < TEACHING_VISITS:
             with lock:
                 position = game.tree.board(each).copy()
             result = engine.analyse(position, TEACHING, stop)
-            if not result.moves or stop.is_set():
-                return False
-            each.opinion = Opinion.of(result, game.tree.on_page)
-    before, after = node.parent.opinion, node.opinion
-    assert before is not None
-    assert after is not None
-    loss = before.loss(game.person, game.tree.on_page(node.move.point), after)
-    if loss is None or loss < game.limit or game.at is not node:
-        return False
-    game.offer = {"node": node.id, "loss": loss, "better": list(before.best), "refutation": list(after.best)}
-    return True
+            if result.moves and not stop.is_set():
+                each.opinion = Opinion.of(result, game.tree.on_page)
+    return (node.parent,)
 
 
 def dead_stones(engine: Engine, position: Game, stop: threading.Event) -> frozenset[int]:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from go_rules.game import Move
+from go_rules.game import Game, Move
 from go_rules.handicap import HANDICAP_KOMI, HandicapError, fixed_handicap
 from go_rules.points import BLACK, WHITE, opponent
 from go_rules.rule_names import PRESETS, rules_and_komi
@@ -58,7 +58,6 @@ class Table:
             "undo": self._as(requests.Request, self._undo),
             "resign": self._as(requests.Request, self._resign),
             "hurry": self._as(requests.Request, lambda _: self.engine.hurry()),
-            "go_on": self._as(requests.Request, self._go_on),
             "look": self._as(requests.Look, self._look),
             "hint": self._as(requests.At, lambda at: self._glance(at, is_threat=False)),
             "threat": self._as(requests.At, lambda at: self._glance(at, is_threat=True)),
@@ -208,7 +207,7 @@ class Table:
             self.engine.look(None)
             self._game = game
             self._tell_game()
-            self._go_on(requests.Request())
+            self._go_on()
 
     def _keep(self) -> None:
         """Write the game to the folder of games."""
@@ -251,53 +250,47 @@ class Table:
     def _moved(self, child: Node) -> None:
         """Go on with the game after a move of either side."""
         game = self._game
-        game.at, game.count, game.offer = child, None, None
+        game.at, game.count = child, None
         is_reordered = game.tree.promote(child)
         if game.clock is not None:
             game.clock.press(0)
         self._changed(child)
         if is_reordered:
             self._tell_game()
-        self._go_on(requests.Request())
+        self._go_on()
 
-    def _go_on(self, _: requests.Request) -> None:
+    def _go_on(self) -> None:
         """Start the clock, count where both have passed, and ask the engine for its move where it is its turn."""
-        with self._streams.lock:
-            game, node = self._game, self._game.at
-            is_judged, game.offer = game.offer is not None or not game.teaching, None
-            is_engines = game.is_engines_turn()
-            if is_judged or not is_engines:
+        game, node = self._game, self._game.at
+        is_judged = game.teaching and game.is_engines_turn()
+        if not is_judged:
+            self._start_clock()
+        if game.mode != PLAY or game.result or game.count is not None:
+            return
+        position = game.tree.board(node).copy()
+        if is_finished(position):
+            self._ask_to_count(node)
+        elif game.is_engines_turn():
+            self._report_failure(self.engine.ask(lambda stop: self._reply(game, node, position, is_judged, stop)))
+
+    def _reply(self, game: OpenGame, node: Node, position: Game, is_judged: bool, stop: threading.Event) -> None:
+        """Say what the person's move has lost, where that is taught, and answer it. A task."""
+        if is_judged:
+            before = judge(self.engine, game, node, self._streams.lock, stop)
+            with self._streams.lock:
+                if self._game is not game or game.at is not node or game.result:
+                    return
+                self._tell_nodes(*before, node)
                 self._start_clock()
-            if game.mode != PLAY or game.result or game.count is not None:
+        point, result = move_of(self.engine, game, position, stop)
+        with self._streams.lock:
+            if self._game is not game or game.at is not node or game.result:
                 return
-            position = game.tree.board(node).copy()
-            if is_finished(position):
-                self._ask_to_count(node)
-                return
-            if not is_engines:
-                return
-
-            def reply(stop: threading.Event) -> None:
-                lost_too_much = not is_judged and judge(self.engine, game, node, self._streams.lock, stop)
-                with self._streams.lock:
-                    if self._game is not game or game.at is not node or game.result:
-                        return
-                    if not is_judged:
-                        self._tell_nodes(node, *filter(None, [node.parent]))
-                    if lost_too_much:
-                        return
-                    self._start_clock()
-                point, result = move_of(self.engine, game, position, stop)
-                with self._streams.lock:
-                    if self._game is not game or game.at is not node or game.result:
-                        return
-                    self._think_of(node, result)
-                    if point == RESIGN:
-                        self._end(opponent(node.to_play), "R")
-                    else:
-                        self._moved(game.tree.play(node, node.to_play, point))
-
-            self._report_failure(self.engine.ask(reply))
+            self._think_of(node, result)
+            if point == RESIGN:
+                self._end(opponent(node.to_play), "R")
+            else:
+                self._moved(game.tree.play(node, node.to_play, point))
 
     def _report_failure(self, future: Future[Any]) -> None:
         """Tell pages why nothing came of what nobody waits for."""
@@ -327,7 +320,7 @@ class Table:
             game.count = None
             game.end("")
             self._changed()
-            self._go_on(requests.Request())
+            self._go_on()
 
     def _resign(self, _: requests.Request) -> None:
         with self._streams.lock:
@@ -380,7 +373,7 @@ class Table:
                 game.name_players()
             if settings.person is not None:
                 self.engine.interrupt()
-                self._go_on(requests.Request())
+                self._go_on()
             self._tell_nodes()
 
     # --- Counting ---------------------------------------------------------------------------------------------
@@ -442,14 +435,19 @@ class Table:
                     with self._streams.lock:
                         if self._game is game and result.moves:
                             self._think_of(node, result)
-                            told = {"game": game.id, "node": node.id, **told_result(result, game.tree.on_page)}
-                            self._streams.publish("analysis", {**told, "done": is_done})
+                            self._tell_analysis(game, node, result, is_done)
                             if is_done:
                                 self._tell_nodes(node, *node.children)
 
                 position = game.tree.board(node).copy()
                 self._looks[look.page] = Look(key, position, look.visits, look.ownership, report)
             self.engine.look(next(reversed(self._looks.values()), None))
+
+    def _tell_analysis(self, game: OpenGame, node: Node, result: SearchResult, is_done: bool) -> dict[str, Any]:
+        found = told_result(result, game.tree.on_page)
+        told = {"game": game.id, "node": node.id, "to_play": result.colour, **found, "done": is_done}
+        self._streams.publish("analysis", told)
+        return told
 
     def _think_of(self, node: Node, result: SearchResult) -> None:
         """Keep what a search thinks of a node, unless a longer one was there before."""
@@ -463,7 +461,8 @@ class Table:
             position = game.tree.board(node).copy()
         colour = opponent(node.to_play) if is_threat else node.to_play
         result = self._answer(self.engine.ask(lambda stop: self.engine.glance(position, stop, colour)))
-        return {"node": node.id, "colour": colour, **told_result(result, game.tree.on_page)}
+        with self._streams.lock:
+            return self._tell_analysis(game, node, result, is_done=True)
 
     @staticmethod
     def _answer(future: Future[Any]) -> Any:

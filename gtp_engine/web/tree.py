@@ -248,8 +248,10 @@ class GameTree:
     def told(self, node: Node) -> dict[str, Any]:
         """Return what pages are told of a node."""
         move, parent, setup = node.move, node.parent, node.step if isinstance(node.step, Setup) else None
-        before = None if parent is None else parent.opinion
-        judged = move is not None and before is not None
+        loss, rank = None, None
+        if move is not None and parent is not None and parent.opinion is not None:
+            loss = parent.opinion.loss(move.colour, self.on_page(move.point), node.opinion)
+            rank = parent.opinion.ranks.get(self.on_page(move.point))
         return {
             "id": node.id,
             "parent": None if parent is None else parent.id,
@@ -268,8 +270,8 @@ class GameTree:
             "comment": self._reader().text(b"".join(node.properties.get("C", [])[:1])),
             "marks": self._marks(node),
             "analysis": None if node.opinion is None else node.opinion.told(),
-            "loss": before.loss(move.colour, self.on_page(move.point), node.opinion) if judged else None,
-            "rank": before.ranks.get(self.on_page(move.point)) if judged else None,
+            "loss": loss,
+            "rank": rank,
         }
 
     def text(self, name: str) -> str:
