@@ -43,8 +43,8 @@ def move_of(engine: Engine, game: OpenGame, position: Game, stop: threading.Even
 
 
 def judge(engine: Engine, game: OpenGame, node: Node, lock: threading.RLock, stop: threading.Event) -> Sequence[Node]:
-    """Search the positions before and after the person's last move, so that its loss is known. Returns the node before
-    it. A task."""
+    """Search the positions before and after the person's last move, so that its loss is known. Returns both
+    nodes. A task."""
     if node.move is None or node.move.colour != game.person or node.parent is None:
         return ()
     for each in (node.parent, node):
@@ -54,7 +54,7 @@ def judge(engine: Engine, game: OpenGame, node: Node, lock: threading.RLock, sto
             result = engine.analyse(position, TEACHING, stop)
             if result.moves and not stop.is_set():
                 each.opinion = Opinion.of(result, game.tree.on_page)
-    return (node.parent,)
+    return (node.parent, node)
 
 
 def dead_stones(engine: Engine, position: Game, stop: threading.Event) -> frozenset[int]:

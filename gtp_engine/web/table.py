@@ -276,11 +276,12 @@ class Table:
     def _reply(self, game: OpenGame, node: Node, position: Game, is_judged: bool, stop: threading.Event) -> None:
         """Say what the person's move has lost, where that is taught, and answer it. A task."""
         if is_judged:
-            before = judge(self.engine, game, node, self._streams.lock, stop)
+            judged = judge(self.engine, game, node, self._streams.lock, stop)
             with self._streams.lock:
                 if self._game is not game or game.at is not node or game.result:
                     return
-                self._tell_nodes(*before, node)
+                if judged:
+                    self._tell_nodes(*judged)
                 self._start_clock()
         point, result = move_of(self.engine, game, position, stop)
         with self._streams.lock:

@@ -85,7 +85,7 @@ class GameTree:
         """Begin a game. `handicap` are the points of black's stones."""
         self.width, self.height, self.rules, self.komi = width, height, rules, komi
         self.handicap = len(handicap)
-        self.encoding = "utf-8"
+        self.encoding, self.is_utf8 = "utf-8", True
         terms = root_terms(width, height, rules, komi) | ({"HA": str(len(handicap))} if handicap else {})
         self.root = Node(0, None, properties={name: [escaped(text)] for name, text in terms.items()})
         self.nodes = {0: self.root}
@@ -310,7 +310,7 @@ class GameTree:
 
     def _value(self, text: str) -> bytes:
         """A text as a value, in ASCII where nobody knows the file's encoding for sure."""
-        return escaped(text if self.encoding == "utf-8" else text.encode("ascii", "backslashreplace").decode())
+        return escaped(text if self.is_utf8 else text.encode("ascii", "backslashreplace").decode())
 
     def _reader(self) -> PropertyReader:
         return PropertyReader({"SZ": self.root.properties["SZ"], "CA": [self.encoding.encode()]})
@@ -336,7 +336,7 @@ class GameTree:
                     values[:] = [value.decode(charset).encode() for value in values]
             nodes[0][1]["CA"] = [b"UTF-8"]
         else:
-            tree.encoding = charset
+            tree.encoding, tree.is_utf8 = charset, False
         nodes[0][1].setdefault("SZ", [b"19"])
         reader = PropertyReader(nodes[0][1])
         tree.root.properties = {name: values for name, values in nodes[0][1].items() if name not in STEPS}

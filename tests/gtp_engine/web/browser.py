@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import socket
@@ -60,7 +61,7 @@ class Browser:
         self._socket = self._stream.sock
         self._answer = self._stream.getresponse()
         threading.Thread(target=self._listen, daemon=True).start()
-        self.wait("hello")
+        self.name = self.wait("hello")["page"]
 
     def request(
         self, method: str, path: str, body: bytes | None = None, **headers: str
@@ -95,7 +96,8 @@ class Browser:
 
     def leave(self) -> None:
         """Close the page."""
-        self._socket.shutdown(socket.SHUT_RDWR)
+        with contextlib.suppress(OSError):  # closed before
+            self._socket.shutdown(socket.SHUT_RDWR)
 
     def _listen(self) -> None:
         for name, data in self._read():
