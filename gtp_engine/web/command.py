@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import socket
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -25,7 +26,7 @@ PORT = 7274
 LOCAL = "127.0.0.1"
 EVERYWHERE = ("0.0.0.0", "::")
 GRACE = 2
-"""Seconds that answers have to be sent, and then that a search has to end."""
+"""Seconds at the end that answers have to be sent, and a game to be written."""
 
 
 @click.command()
@@ -45,7 +46,7 @@ def web(
     config_file: Path | None,
     settings: tuple[str, ...],
     **options: Any,
-) -> int:
+) -> None:
     """Play, analyse and review on a board in the browser.
 
     The board opens in your browser, with GAME.sgf if you name one. Every game is kept in your data folder as it is
@@ -55,16 +56,13 @@ def web(
 
     configuration = check(load(config_file, settings, options))
     tell(configuration)
-    listening = _listen(host, port)
-    with listening:
-        _serve(configuration, record, host, listening, no_browser)
-    return EXIT_INTERRUPTED
+    _serve(configuration, record, host, _listen(host, port), no_browser)
 
 
 def _serve(
     configuration: Configuration, record: Path | None, host: str, listening: socket.socket, no_browser: bool
-) -> None:
-    """Serve until a signal ends that. Raises UserError and OSError."""
+) -> NoReturn:
+    """Serve until a signal ends the process. Raises UserError and OSError before."""
     import uvicorn
 
     from gtp_engine.players import compile_beside
@@ -115,12 +113,13 @@ def _serve(
         server_header=False,
         timeout_graceful_shutdown=GRACE,
     )
-    try:
+    with contextlib.suppress(KeyboardInterrupt):
         Server(config).run([listening])
-    except KeyboardInterrupt:
-        pass
-    finally:
-        table.engine.close(GRACE)
+    # As `nobi gtp` ends: threads that search, load or compile may be anywhere, and none of them is waited for. A game
+    # that is just being written is.
+    streams.lock.acquire(timeout=GRACE)
+    flush_stdout()
+    os._exit(EXIT_INTERRUPTED)
 
 
 def _listen(host: str, port: int) -> socket.socket:

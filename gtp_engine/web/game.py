@@ -40,7 +40,7 @@ class OpenGame:
     limit: float = LIMIT
     clock: GameClock | None = None
     count: Count | None = None
-    """What is counted, after both have passed and before they agree."""
+    """What was counted where the game stands, and is agreed to when both have passed."""
     file: str = ""
     """The name of the file that was opened."""
     source: GameFiles | None = None
@@ -58,14 +58,19 @@ class OpenGame:
     def end(self, result: str) -> None:
         """Write the result down; '' goes on with the game. Clocks stop."""
         self.tree.write_text(self.tree.root, "RE", result)
-        if result:
-            self.count = None
+        self.count = None
         if self.clock is not None:
             self.clock.press(0)
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether it is a game against the engine that has not ended."""
+        return self.mode == PLAY and not self.result
+
+    @property
     def is_engines_turn(self) -> bool:
-        """Return whether the engine is to move in the game."""
-        return self.mode == PLAY and not self.result and self.at.to_play == opponent(self.person)
+        """Whether it goes on and the engine is to move."""
+        return self.goes_on and self.at.to_play == opponent(self.person)
 
     def name_players(self) -> None:
         """Write down who plays."""

@@ -41,7 +41,7 @@ class Server:
 
     def close(self) -> None:
         self.streams.close()
-        self.table.engine.close(LONGEST)
+        self.table.engine.close()
         self._server.should_exit = True
         self._thread.join(LONGEST)
 
