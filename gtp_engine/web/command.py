@@ -15,7 +15,6 @@ from gtp_engine.configuration.configuration import tell
 from gtp_engine.configuration.parameters import Count, config_options, parameter_options
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
-from gtp_engine.session.records import ABSENT
 from nobi_machine.interruption import EXIT_INTERRUPTED
 from nobi_machine.streams import flush_stdout, note
 
@@ -33,10 +32,10 @@ GRACE = 2
 @click.argument("record", metavar="[GAME.sgf]", required=False, type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--port", type=Count(0, 65535), default=PORT, show_default=True, metavar="N", help="0 takes a free one.")
 @click.option(
-    "--host", default=LOCAL, show_default=True, metavar="ADDRESS", help="Where to listen; another lets machines in."
+    "--host", default=LOCAL, show_default=True, metavar="ADDRESS", help="Where to listen. Others let machines in."
 )
 @click.option("--no-browser", is_flag=True, help="Open no browser, but show the link alone.")
-@parameter_options("web", absent=ABSENT | {"visits": "no limit"})
+@parameter_options("web")
 @config_options
 def web(
     record: Path | None,
@@ -49,8 +48,9 @@ def web(
 ) -> None:
     """Play, analyse and review on a board in the browser.
 
-    The board opens in your browser, with GAME.sgf if you name one. Every game is kept in your data folder as it is
-    played. The link that is shown lets one browser in; another one is shown as soon as it was used. Ctrl-C ends Nobi.
+    The board opens in your browser, with GAME.sgf if you name one, whose own komi and rules count. Every game is kept
+    in your data folder as it is played. The link that is shown lets one browser in; another one is shown as soon as it
+    was used. Ctrl-C ends Nobi.
     """
     from gtp_engine.players import check
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import base64
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gtp_engine.errors import UserError
+from nets.at_hand import PUBLISHED
+from tests.conftest import SMALL_NETWORK
 from tests.gtp_engine.fakes import FakePlayer
 from tests.gtp_engine.web.browser import Browser, Server
 
@@ -264,6 +268,42 @@ def test_a_search_that_fails_is_one_line_and_the_board_goes_on(
     page.ask("undo")
     page.ask("play", node=0, point=CORNER)
     assert page.wait("nodes", lambda told: told["nodes"] and told["nodes"][0]["colour"] == 2)
+
+
+# --- Networks -----------------------------------------------------------------------------------------------------
+
+
+def test_a_network_is_chosen_by_a_click_and_fetched_first_where_it_is_not_at_hand(
+    server: Server, page: Browser, data: Path, player: FakePlayer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = PUBLISHED[-1].name
+
+    def fetched(name: str, progress: Callable[[int, int], None]) -> None:
+        progress(1_000_000, 2_000_000)
+        (data / "networks").mkdir(parents=True)
+        (data / "networks" / f"{name}.bin.gz").write_bytes(SMALL_NETWORK.read_bytes())
+
+    monkeypatch.setattr("gtp_engine.tools.networks.fetched", fetched)
+    offered = {each["name"]: each["at_hand"] for each in server.table.hello("")["networks"]}
+    assert offered[name] is False
+    page.ask("network", name=name)
+    assert page.wait("progress")["text"] == "1.0/2.0 MB"
+    assert page.wait("networks")["network"] == name
+    assert page.wait("message") == {"text": f"{name} plays now", "kind": "info"}
+    assert player.closed, "the player before has ended"
+    page.ask("play", node=0, point=CENTRE)
+    page.ask("hint")
+
+
+def test_a_network_that_cannot_be_fetched_leaves_the_one_before(page: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fetched(name: str, progress: object) -> None:
+        raise UserError(f"{name} could not be fetched: no route")
+
+    monkeypatch.setattr("gtp_engine.tools.networks.fetched", fetched)
+    page.ask("network", name=PUBLISHED[-1].name)
+    assert page.wait("message")["text"].endswith("could not be fetched: no route")
+    page.ask("play", node=0, point=CENTRE)
+    assert page.ask("hint")["visits"]
 
 
 # --- Editing and files --------------------------------------------------------------------------------------------
