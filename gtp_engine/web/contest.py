@@ -105,11 +105,22 @@ class Contest:
             if settings.person is not None:
                 self.go_on()
 
-    def go_on(self) -> None:
-        """Start the clock, count where both have passed, and ask the engine for its move where it is its turn."""
+    def answer(self, _: requests.Request) -> None:
+        """Have the engine go on after an offer to take a move back. Raises Refused."""
+        with self._shared.lock:
+            if self._shared.game.offer is None:
+                raise Refused("nothing was offered")
+            self.go_on(is_judged=True)
+
+    def go_on(self, is_judged: bool = False) -> None:
+        """Start the clock, count where both have passed, and ask the engine for its move where it is its turn.
+
+        Where that is taught, it first says what the person's last move has lost, unless that `is_judged`.
+        """
         game, node = self._shared.game, self._shared.game.at
-        is_judged = game.teaching and game.is_engines_turn
-        if not is_judged:
+        game.offer = None
+        is_to_be_judged = game.teaching and game.is_engines_turn and not is_judged
+        if not is_to_be_judged:
             self._start_clock()
         if not game.goes_on:
             return
@@ -117,7 +128,7 @@ class Contest:
         if is_finished(position):
             self._ask_to_count(node)
         elif game.is_engines_turn:
-            self._ask(lambda stop: self._reply(game, node, position, is_judged, stop))
+            self._ask(lambda stop: self._reply(game, node, position, is_to_be_judged, stop))
 
     def _moved(self, child: Node) -> None:
         """Go on with the game after a move of either side."""
@@ -173,12 +184,13 @@ class Contest:
         future.add_done_callback(report)
         return future
 
-    def _reply(self, game: OpenGame, node: Node, position: Game, is_judged: bool, stop: threading.Event) -> None:
-        """Say what the person's move has lost, where that is taught, and answer it. A task."""
-        if is_judged:
+    def _reply(self, game: OpenGame, node: Node, position: Game, is_to_be_judged: bool, stop: threading.Event) -> None:
+        """Say what the person's move has lost, where that is taught, and answer it unless it may be taken back. A
+        task."""
+        if is_to_be_judged:
             self._judge(game, node, stop)
         with self._shared.lock:
-            if not self._goes_on_at(game, node):
+            if not self._goes_on_at(game, node) or game.offer is not None:
                 return
             self._start_clock()
         point, result = self._move(game, position, stop)
@@ -220,8 +232,13 @@ class Contest:
                     if self._goes_on_at(game, node):
                         self._shared.think_of(each, result)
         with self._shared.lock:
-            if self._goes_on_at(game, node):
-                self._shared.tell(node.parent, node)
+            before, after = node.parent.opinion, node.opinion
+            if not self._goes_on_at(game, node) or before is None or after is None:
+                return
+            loss = before.loss(game.person, game.tree.on_page(node.move.point), after) or 0.0
+            if loss >= game.limit:
+                game.offer = {"node": node.id, "loss": loss, "better": before.line, "refutation": after.line}
+            self._shared.tell(node.parent, node)
 
     # --- Counting ---------------------------------------------------------------------------------------------
 
@@ -242,14 +259,11 @@ class Contest:
     def agree(self, _: requests.Request) -> None:
         """End the game with its count. Raises Refused."""
         with self._shared.lock:
-            game, count = self._shared.game, self._counted()
-            if not is_finished(game.tree.board(game.at)):
-                raise Refused("the game goes on until both sides pass")
-            self._end(count.result)
+            self._end(self._counted().result)
 
     def _counted(self) -> Count:
         if self._shared.game.count is None:
-            raise Refused("nothing has been counted")
+            raise Refused("nothing is being counted; both sides have to pass first")
         return self._shared.game.count
 
     def _ask_to_count(self, node: Node) -> Future[dict[str, Any]]:
@@ -262,7 +276,7 @@ class Contest:
                 dead = estimate(position, lambda each, colour: self._engine.glance(each, stop, colour)).dead
             found = Count(position, dead)
             with self._shared.lock:
-                if self._shared.game is game and game.at is node:
+                if self._goes_on_at(game, node) and is_finished(position):
                     game.count = found
                     self._shared.tell()
             return found.told()

@@ -21,7 +21,7 @@ from gtp_engine.web.tree import GameTree, Node
 PLAY, ANALYSE = "play", "analyse"
 PERSON = "Person"
 LIMIT = 3.0
-"""Points that a move has to lose for pages to offer a take-back."""
+"""Points that a move has to lose for a take-back to be offered."""
 
 
 @dataclass(eq=False)
@@ -40,7 +40,9 @@ class OpenGame:
     limit: float = LIMIT
     clock: GameClock | None = None
     count: Count | None = None
-    """What was counted where the game stands, and is agreed to when both have passed."""
+    """What is counted, after both have passed and before they agree."""
+    offer: dict[str, Any] | None = None
+    """What pages are told of the person's last move, while the engine waits for it to be taken back, or not."""
     file: str = ""
     """The name of the file that was opened."""
     source: GameFiles | None = None
@@ -58,7 +60,7 @@ class OpenGame:
     def end(self, result: str) -> None:
         """Write the result down; '' goes on with the game. Clocks stop."""
         self.tree.write_text(self.tree.root, "RE", result)
-        self.count = None
+        self.count = self.offer = None
         if self.clock is not None:
             self.clock.press(0)
 
@@ -102,6 +104,7 @@ class OpenGame:
             "limit": self.limit,
             "clock": None if self.clock is None else self.clock.told(),
             "count": None if self.count is None else self.count.told(),
+            "offer": self.offer,
             "unsaved": self.unsaved,
         }
 

@@ -57,6 +57,7 @@ class Table:
             "undo": self._as(requests.Request, contest.undo),
             "resign": self._as(requests.Request, contest.resign),
             "settings": self._as(requests.Settings, contest.set),
+            "go_on": self._as(requests.Request, contest.answer),
             "hurry": self._as(requests.Request, lambda _: self.engine.hurry()),
             "score": self._as(requests.At, lambda at: _answer(contest.score(at))),
             "dead": self._as(requests.Point, contest.toggle),
@@ -150,7 +151,7 @@ class Table:
             tree = GameTree(new.width, new.height, rules, komi, stones)
             tree.board(tree.root)
         game = OpenGame(self._shared.games.new_name(), tree, tree.root, PLAY if new.person else ANALYSE, new.person)
-        game.level, game.teaching, game.clock = new.level, new.teaching, clock
+        game.level, game.teaching, game.limit, game.clock = new.level, new.teaching, new.limit, clock
         if new.person:
             game.name_players()
         self._replace(game)

@@ -114,16 +114,27 @@ def test_a_move_elsewhere_is_a_variation_and_the_game_stands_where_it_stood(page
     assert (told["at"], told["nodes"][0]["parent"]) == (at, 0)
 
 
-def test_teaching_says_what_a_move_lost_before_it_is_answered(page: Browser) -> None:
-    page.ask("new", width=9, height=9, teaching=True)
+def test_teaching_says_what_a_move_lost_and_waits_where_that_is_too_much(page: Browser) -> None:
+    page.ask("new", width=9, height=9, teaching=True, limit=1.6)
     page.ask("play", node=0, point=CENTRE)
     page.wait("nodes")
     judged = page.wait("nodes")
     before, after = judged["nodes"]
     assert (before["id"], after["parent"], judged["at"]) == (0, 0, after["id"])
-    assert after["loss"] == 1.5, "the player sees every side to move 0.75 ahead"
-    assert before["analysis"]["pv"]
-    assert page.wait("nodes")["nodes"][0]["parent"] == after["id"]
+    assert (after["loss"], judged["offer"]) == (1.5, None), "the player sees every side to move 0.75 ahead"
+    at = page.wait("nodes")["at"]
+    assert page.ask("go_on") == {"error": "nothing was offered"}
+    page.ask("settings", limit=1.5)
+    page.ask("play", node=at, point=CENTRE + 9)
+    offer = page.wait("nodes", lambda told: told["offer"])["offer"]
+    assert (offer["loss"], len(offer["better"]), len(offer["refutation"])) == (1.5, 2, 2)
+    page.ask("undo")
+    assert page.wait("nodes")["at"] == at
+    page.ask("play", node=at, point=CENTRE + 18)
+    node = page.wait("nodes", lambda told: told["offer"])["offer"]["node"]
+    page.ask("go_on")
+    answer = page.wait("nodes")
+    assert (answer["offer"], answer["nodes"][0]["parent"]) == (None, node)
 
 
 def test_a_clock_that_has_run_out_ends_the_game(page: Browser) -> None:
@@ -172,14 +183,14 @@ def test_after_two_passes_both_look_at_the_count_until_they_agree(page: Browser,
     assert alive["dead"] == [0]
     page.ask("agree")
     assert page.wait("nodes", lambda told: told["result"])["result"] == alive["result"]
-    assert page.ask("agree") == {"error": "nothing has been counted"}
+    assert page.ask("agree")["error"].startswith("nothing is being counted")
 
 
 def test_a_score_of_a_game_that_goes_on_ends_nothing(page: Browser) -> None:
     opened(page, b"(;SZ[9];B[ee])")
     found = page.ask("score")
     assert len(found["owner"]) == 81
-    assert page.ask("agree") == {"error": "the game goes on until both sides pass"}
+    assert page.ask("agree")["error"].startswith("nothing is being counted")
 
 
 # --- Analysis -----------------------------------------------------------------------------------------------------
