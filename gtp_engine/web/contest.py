@@ -99,8 +99,7 @@ class Contest:
                 if settings.person and (game.mode != PLAY or node is not game.at):
                     game.end("")
                 game.person, game.mode, game.at = settings.person, PLAY if settings.person else ANALYSE, node
-            if game.mode == PLAY:
-                game.name_players()
+            game.name_players()
             self._shared.tell()
             if settings.person is not None:
                 self.go_on()
@@ -134,7 +133,7 @@ class Contest:
         """Go on with the game after a move of either side."""
         game = self._shared.game
         game.at, game.count = child, None
-        is_reordered = game.tree.promote(child)
+        is_reordered = not game.file and game.tree.promote(child)
         if game.clock is not None:
             game.clock.press(0)
         self._shared.changed(child)

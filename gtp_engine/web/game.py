@@ -75,7 +75,9 @@ class OpenGame:
         return self.goes_on and self.at.to_play == opponent(self.person)
 
     def name_players(self) -> None:
-        """Write down who plays."""
+        """Write down who plays, unless that is somebody's record, or nobody plays."""
+        if self.file or self.mode != PLAY:
+            return
         for name, colour in (("PB", BLACK), ("PW", WHITE)):
             self.tree.write_text(
                 self.tree.root, name, PERSON if self.person == colour else f"Nobi, {LEVELS[self.level].name}"

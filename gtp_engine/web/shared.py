@@ -64,18 +64,25 @@ class SharedGame:
         game.unsaved = game.source is not None
         try:
             if game.kept is not None:
-                try:
-                    game.kept.keep(content)
-                    return
-                except OSError as error:
-                    self.say(f"{explain(error)}; from now on the game is kept in another file")
-                    game.id = self.games.new_name()
-                    self.tell_all()
+                game.kept.keep(content)
+                return
+        except OSError as error:
+            self.say(f"{explain(error)}; from now on the game is kept in another file")
             game.kept = None
-            kept = GameFiles(self.games.path_of(game.id))
-            kept.keep(content)
-            game.kept = kept
+            self._rename()
+        try:
+            while game.kept is None:
+                kept = GameFiles(self.games.path_of(game.id))
+                try:
+                    kept.keep(content)
+                    game.kept = kept
+                except FileExistsError:  # another `nobi web` has begun one in the same second
+                    self._rename()
             self.publish("games", {"games": self.games.listed()})
         except OSError as error:
             game.unsaved = True
             self.say(f"not kept: {explain(error)}; the next move tries again, and a download keeps it elsewhere")
+
+    def _rename(self) -> None:
+        self.game.id = self.games.new_name()
+        self.tell_all()

@@ -152,8 +152,7 @@ class Table:
             tree.board(tree.root)
         game = OpenGame(self._shared.games.new_name(), tree, tree.root, PLAY if new.person else ANALYSE, new.person)
         game.level, game.teaching, game.limit, game.clock = new.level, new.teaching, new.limit, clock
-        if new.person:
-            game.name_players()
+        game.name_players()
         self._replace(game)
 
     def _open(self, file: requests.Open) -> None:

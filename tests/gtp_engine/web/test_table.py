@@ -163,6 +163,14 @@ def test_every_kind_of_clock(page: Browser, terms: dict[str, float]) -> None:
     assert {name: clock[name] for name in terms} == terms
 
 
+def test_who_plays_on_in_a_record_adds_a_variation_to_it(page: Browser, player: FakePlayer) -> None:
+    player.script = ["c3"]
+    opened(page, b"(;SZ[9]PB[Black]PW[White];B[ee];W[dd])")
+    page.ask("settings", person=1, node=1)
+    assert page.wait("nodes", lambda told: told["nodes"])["nodes"][0]["parent"] == 1
+    assert downloaded(page) == (b"(\n;SZ[9]PB[Black]PW[White]CA[UTF-8]\n;B[ee]\n(\n;W[dd])\n(\n;W[cg]))\n")
+
+
 # --- The end ------------------------------------------------------------------------------------------------------
 
 WALLS = b"(;SZ[5]KM[0.5]AB[ba][bb][bc][bd][be][ea]AW[ca][cb][cc][cd][ce][aa]PL[B];B[];W[])"
@@ -405,9 +413,27 @@ def test_every_game_is_kept_after_each_move_and_can_be_gone_on_with(data: Path, 
     second.close()
 
 
-def test_a_game_that_another_program_changed_is_kept_beside_it(page: Browser, data: Path) -> None:
-    page.ask("new", width=9, height=9, person=0)
+def test_a_folder_that_cannot_be_made_is_a_line_and_the_game_goes_on(page: Browser, data: Path) -> None:
+    data.mkdir()
+    (data / "games").write_bytes(b"a file")
     node = page.ask("play", node=0, point=CENTRE)["node"]
+    assert page.wait("message")["text"].startswith("not kept")
+    assert page.wait("nodes")["unsaved"]
+    (data / "games").unlink()
+    page.ask("play", node=node, point=CORNER)
+    assert not page.wait("nodes")["unsaved"]
+    assert len(list((data / "games").iterdir())) == 1
+
+
+def test_what_another_program_wrote_or_changed_stays_and_the_game_is_kept_beside_it(page: Browser, data: Path) -> None:
+    page.ask("new", width=9, height=9, person=0)
+    theirs = data / "games" / f"{page.wait('game')['id']}.sgf"
+    theirs.parent.mkdir(parents=True)
+    theirs.write_bytes(b"theirs")
+    node = page.ask("play", node=0, point=CENTRE)["node"]
+    assert page.wait("game")["id"] != theirs.stem
+    assert theirs.read_bytes() == b"theirs"
+    theirs.unlink()
     (kept,) = (data / "games").iterdir()
     kept.write_bytes(b"(;SZ[9];B[aa])")
     page.ask("play", node=node, point=CORNER)
