@@ -70,7 +70,8 @@ def test_the_board_at_any_node_is_that_of_the_game_played_up_to_there() -> None:
         "(;FF[4]GM[1]SZ[9]EV[a\\]b]XX[1][2];B[aa]C[x\n\\\\]LB[bb:1];W[](;B[cc];W[dd])(;B[ee](;W[ff])(;W[gg])))",
         "(;SZ[9]AB[aa:bb]AW[cc]PL[W];W[dd];AE[aa]AB[ee];N[name];B[ff])",
         "(;SZ[9];B[aa];W[bb];B[aa]C[impossible](;W[cc])(;AB[dd]))",
-        "(;SZ[13:9]HA[2]AB[dd][jd];W[kk:])".replace("[kk:]", "[ee]"),
+        "(;SZ[13:9]HA[2]AB[dd][jd];W[ee])",
+        "(;SZ[9];B[aa]B[aa]W[bb];AB[cc]W[dd]C[mixed])",
         "(;SZ[9]TR[zz]LB[zz:a][aa];B[aa]TR[bb:cc])",
     ],
 )
@@ -116,6 +117,8 @@ def test_a_move_that_is_there_is_no_new_one_and_one_that_is_forbidden_is_refused
 
 
 def test_a_game_has_a_largest_size() -> None:
+    with pytest.raises(SgfError, match="more than 300 setups"):
+        read("(;SZ[19]" + "(;AB[aa])" * 301 + ")")
     with pytest.raises(SgfError, match="more than 20000 positions"):
         read("(;SZ[19]" + "(;B[];W[])" * (MOST_NODES // 2) + ")")
 
