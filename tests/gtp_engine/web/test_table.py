@@ -82,6 +82,7 @@ def test_undo_takes_back_the_persons_move_even_while_it_is_thought_about(page: B
     assert player.searching.wait(10)
     page.ask("undo")
     assert page.wait("nodes")["at"] == 0
+    page.wait("engine", lambda told: told["state"] == "ready")
     assert downloaded(page).index(b"B[aa]") < downloaded(page).index(b"B[ee]"), "the game itself is the main line"
 
 
@@ -224,6 +225,9 @@ def test_the_engine_analyses_what_was_last_looked_at_until_the_page_leaves(
     while player.searching.is_set():
         left.wait(0.01)
     assert not server.streams.has_readers
+    stop = player.searches[-1].stop
+    assert stop is not None
+    assert stop.is_set(), "it was ended, and did not come to its end"
 
 
 def test_the_look_of_a_page_that_left_gives_way_to_that_of_another(server: Server, page: Browser) -> None:
