@@ -1,0 +1,139 @@
+"""`nobi web`: a board in the browser, with the engine behind it."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from gtp_engine.configuration.configuration import tell
+from gtp_engine.configuration.parameters import Count, config_options, parameter_options
+from gtp_engine.configuration.sources import load
+from gtp_engine.errors import UserError
+from nobi_machine.interruption import EXIT_INTERRUPTED
+from nobi_machine.streams import flush_stdout, note
+
+if TYPE_CHECKING:
+    from gtp_engine.configuration.configuration import Configuration
+
+PORT = 7274
+LOCAL = "127.0.0.1"
+EVERYWHERE = ("0.0.0.0", "::")
+GRACE = 2
+"""Seconds at the end that answers have to be sent, and a game to be written."""
+
+
+@click.command()
+@click.argument("record", metavar="[GAME.sgf]", required=False, type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--port", type=Count(0, 65535), default=PORT, show_default=True, metavar="N", help="0 takes a free one.")
+@click.option(
+    "--host", default=LOCAL, show_default=True, metavar="ADDRESS", help="Where to listen. Others let machines in."
+)
+@click.option("--no-browser", is_flag=True, help="Open no browser, but show the link alone.")
+@parameter_options("web")
+@config_options
+def web(
+    record: Path | None,
+    port: int,
+    host: str,
+    no_browser: bool,
+    config_file: Path | None,
+    settings: tuple[str, ...],
+    **options: Any,
+) -> None:
+    """Play, analyse and review on a board in the browser.
+
+    The board opens in your browser, with GAME.sgf if you name one, whose own komi and rules count. Every game is kept
+    in your data folder as it is played. The link that is shown lets one browser in; another one is shown as soon as it
+    was used. Ctrl-C ends Nobi.
+    """
+    from gtp_engine.players import check
+
+    configuration = check(load(config_file, settings, options))
+    tell(configuration)
+    _serve(configuration, record, host, _listen(host, port), no_browser)
+
+
+def _serve(
+    configuration: Configuration, record: Path | None, host: str, listening: socket.socket, no_browser: bool
+) -> NoReturn:
+    """Serve until a signal ends the process. Raises UserError and OSError before."""
+    import uvicorn
+
+    from gtp_engine.players import compile_beside
+    from gtp_engine.session.loading import warm_up_rules
+    from gtp_engine.web.server import Entrance, make_app
+    from gtp_engine.web.streams import Streams
+    from gtp_engine.web.table import Table
+
+    port = listening.getsockname()[1]
+    shown_host = LOCAL if host in EVERYWHERE else f"[{host}]" if ":" in host else host
+    entrance = Entrance(
+        host, port, lambda token: note(f"for another browser: http://{shown_host}:{port}/?token={token}")
+    )
+    streams = Streams()
+    table = Table(configuration, streams)
+    streams.on_end = table.left
+    if record is not None:
+        warm_up_rules(lambda: compile_beside(configuration))
+        table.open_file(record)
+
+    class Server(uvicorn.Server):
+        """Ends first what would hold the end up."""
+
+        def handle_exit(self, sig: int, frame: Any) -> None:
+            streams.close()
+            table.engine.begin_shutdown()
+            super().handle_exit(sig, frame)
+
+    link = f"http://{shown_host}:{port}/?token={entrance.token}"
+    click.echo(f"Nobi is at {link} (Ctrl-C ends it)")
+    flush_stdout()
+    if host not in (LOCAL, "localhost", "::1"):
+        note("other machines can reach this board, and whoever sees the link or the traffic can use it")
+    table.engine.begin()
+    if not no_browser:
+        import webbrowser
+
+        webbrowser.open(link)
+    config = uvicorn.Config(
+        make_app(table, streams, entrance),
+        loop="asyncio",
+        http="h11",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        log_level=None if os.environ.get("NOBI_DEBUG") else "critical",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=GRACE,
+    )
+    with contextlib.suppress(KeyboardInterrupt):
+        Server(config).run([listening])
+    # As `nobi gtp` ends: threads that search, load or compile may be anywhere, and none of them is waited for. A game
+    # that is just being written is.
+    streams.lock.acquire(timeout=GRACE)
+    flush_stdout()
+    os._exit(EXIT_INTERRUPTED)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Listen at an address. Raises UserError."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, kind, protocol)
+        if os.name == "posix":  # Windows would let two programs have the same port
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen()
+    except OSError as error:
+        reason = error.strerror
+        if error.errno == errno.EADDRINUSE:
+            reason = f"another program listens there, perhaps another `nobi web`; --port {port + 1} takes another port"
+        raise UserError(f"{host}, port {port}: {reason}") from None
+    return listening

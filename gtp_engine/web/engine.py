@@ -1,0 +1,220 @@
+"""The thread that thinks for the pages: what was asked for in turn, and while nothing was, the analysis of the position
+that a page looks at. While nobody asks and nobody looks it waits."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+
+from go_rules.game import Game
+from gtp_engine.configuration.configuration import Configuration
+from gtp_engine.errors import Refused, explain
+from gtp_engine.session.clock import Clock
+from gtp_engine.session.loading import warm_up_rules
+from gtp_engine.session.session import Session
+from search.request import OWNERSHIP_AT_THE_END, Limits, ReportRequest
+from search.result import SearchResult
+
+MOST_WAITING = 8
+"""Searches that may wait for another one."""
+FIRST_REPORT, REPORT_SECONDS = 0.1, 0.25
+"""Until the first report of an analysis, and between two."""
+MOMENT = Limits(600, 1.5, may_stop_early=False)
+"""Of a search for a hint, a threat, and for dead stones."""
+
+Task = Callable[[threading.Event], Any]
+"""What thinks until it is done or the event is set, and returns what was asked for."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """A position to analyse while nothing else is asked for."""
+
+    key: object
+    """What tells it from others."""
+    game: Game
+    visits: int | None
+    """The most of them; None for no limit."""
+    ownership: bool
+    report: Callable[[SearchResult, bool], None]
+    """Receives what was found, and whether that is all."""
+
+
+class Engine:
+    """Carries out one search at a time, in a thread of its own."""
+
+    session: Session
+    """Only tasks may use it."""
+
+    def __init__(self, configuration: Configuration, on_state: Callable[[str, str], None]) -> None:
+        """`on_state` receives what the engine does, as pages call it, and a line about it."""
+        self.configuration = configuration
+        self.rules_ready = threading.Event()
+        """Set when moves can be played, or never will be."""
+        self._on_state = on_state
+        self._changed = threading.Condition()
+        self._waiting: deque[tuple[Task, Future[Any]]] = deque()
+        self._look: Look | None = None
+        self._finished: object = None
+        """The key of the look that was analysed to its end."""
+        self._stop, self._stop_looking = threading.Event(), threading.Event()
+        self._is_closed = False
+        self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
+        self.session = Session.of(configuration, *configuration.engine.board)
+
+    def begin(self) -> None:
+        """Load the rules and the player, and carry out what is asked for."""
+        self._thread.start()
+
+    def ask(self, task: Task, is_urgent: bool = False) -> Future[Any]:
+        """Carry a task out when those before it are done, or at once after the present one. Raises Refused where too
+        many wait, unless it is urgent."""
+        future: Future[Any] = Future()
+        with self._changed:
+            if self._is_closed:
+                raise Refused("Nobi is ending")
+            if len(self._waiting) >= MOST_WAITING and not is_urgent:
+                raise Refused("the engine has enough to do; ask again when it has answered")
+            if is_urgent:
+                self._waiting.appendleft((task, future))
+            else:
+                self._waiting.append((task, future))
+            self._stop_looking.set()
+            self._changed.notify_all()
+        return future
+
+    def look(self, look: Look | None) -> None:
+        """Analyse this position while nothing is asked for, or none."""
+        with self._changed:
+            if look is None or self._look is None or look.key != self._look.key:
+                self._finished = None
+                self._stop_looking.set()
+            self._look = look
+            self._changed.notify_all()
+
+    def hurry(self) -> None:
+        """End the search that was asked for: what it has found by now is its answer."""
+        self._stop.set()
+
+    def interrupt(self) -> None:
+        """End the search that was asked for, and drop those that wait for it."""
+        with self._changed:
+            for _, future in self._waiting:
+                future.cancel()
+            self._waiting.clear()
+            self._stop.set()
+
+    def begin_shutdown(self) -> None:
+        """Have everybody give up who waits. A signal's handler may call this."""
+        self._is_closed = True
+        self.rules_ready.set()
+        self.session.begin_shutdown()
+        self.interrupt()
+        self.look(None)
+
+    def close(self) -> None:
+        """End what is thought about, and wait for that."""
+        self.begin_shutdown()
+        self._thread.join()
+
+    # --- For tasks --------------------------------------------------------------------------------------------
+
+    def analyse(
+        self, game: Game, limits: Limits, stop: threading.Event, report: ReportRequest | None = None, colour: int = 0
+    ) -> SearchResult:
+        """Search a position as for an analyst, with `colour` to move or whose turn it is."""
+        own = self.session.game
+        if (own.width, own.height) != (game.width, game.height):
+            self.sit_down(game, None)
+        return self.session.analyse(limits, stop, colour=colour or None, report=report, game=game)
+
+    def glance(self, game: Game, stop: threading.Event, colour: int) -> SearchResult:
+        """Search a position for a moment, with ownership in the result."""
+        return self.analyse(game, MOMENT, stop, OWNERSHIP_AT_THE_END, colour)
+
+    def sit_down(self, game: Game, clock: Clock | None) -> None:
+        """Have the session go on with a game, on this clock."""
+        self.session.clock = Clock()
+        self.session.replace_game(game.copy(), game.komi)
+        self.session.clock = clock or Clock()
+
+    def use(self, configuration: Configuration) -> None:
+        """Go on with another configuration's player. Raises what prevents it, and then keeps the one before."""
+        session = Session.of(configuration, *configuration.engine.board)
+        self._on_state("loading", "")
+        session.load()
+        before, self.session, self.configuration = self.session, session, configuration
+        before.close()
+        self._finished = None
+
+    # --- The thread -------------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        from gtp_engine.players import compile_beside
+
+        def compiling() -> None:
+            self._on_state("compiling", "preparing for this computer; this happens once")
+            compile_beside(self.configuration)
+
+        try:
+            warm_up_rules(compiling)
+            self.rules_ready.set()
+            self.session.load()
+            self._on_state("ready", "")
+        except Exception as error:
+            self._on_state("failed", explain(error))
+        self.rules_ready.set()
+        while not self._is_closed:
+            task, look = self._next()
+            if task is not None:
+                self._carry_out(*task)
+            elif look is not None:
+                self._analyse(look)
+        self.interrupt()
+        self.session.close()
+
+    def _next(self) -> tuple[tuple[Task, Future[Any]] | None, Look | None]:
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_closed or self._waiting or self._wanted() is not None)
+            self._stop, self._stop_looking = threading.Event(), threading.Event()
+            return (self._waiting.popleft(), None) if self._waiting else (None, self._wanted())
+
+    def _wanted(self) -> Look | None:
+        return self._look if self._look is not None and self._look.key != self._finished else None
+
+    def _carry_out(self, task: Task, future: Future[Any]) -> None:
+        if not future.set_running_or_notify_cancel():
+            return
+        self._on_state("thinking", "")
+        try:
+            answer = task(self._stop)
+        except Exception as error:
+            self._on_state("failed", explain(error))
+            future.set_exception(error)
+        else:
+            self._on_state("ready", "")
+            future.set_result(answer)
+
+    def _analyse(self, look: Look) -> None:
+        self._on_state("analysing", "")
+        stop = self._stop_looking
+
+        def report(result: SearchResult) -> None:
+            if not stop.is_set():
+                look.report(result, False)
+
+        request = ReportRequest(report, REPORT_SECONDS, FIRST_REPORT, look.ownership)
+        try:
+            result = self.analyse(look.game, Limits(look.visits, may_stop_early=False), stop, request)
+        except Exception as error:
+            self._finished = look.key
+            self._on_state("failed", explain(error))
+            return
+        if not stop.is_set():
+            self._finished = look.key
+            look.report(result, True)
+        self._on_state("ready", "")

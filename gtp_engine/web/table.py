@@ -1,0 +1,289 @@
+"""What pages can do with the game that they all see, and what they are told of it. Any thread may call a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Future
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from go_rules.game import Move
+from go_rules.handicap import HANDICAP_KOMI, HandicapError, fixed_handicap
+from go_rules.points import BLACK, WHITE, opponent
+from go_rules.rule_names import PRESETS, rules_and_komi
+from go_rules.sgf.grammar import MAX_BYTES, SgfError
+from go_rules.sgf.reader import Setup
+from gtp_engine.configuration.configuration import Configuration
+from gtp_engine.errors import Refused, UserError
+from gtp_engine.session.records import GameFiles, conditions, followed, is_writable
+from gtp_engine.version import VERSION
+from gtp_engine.web import requests
+from gtp_engine.web.contest import Contest
+from gtp_engine.web.counting import GameClock
+from gtp_engine.web.engine import Engine, Look
+from gtp_engine.web.game import ANALYSE, PLAY, OpenGame, require_level
+from gtp_engine.web.games import Games
+from gtp_engine.web.levels import LEVELS
+from gtp_engine.web.networks import fetch_network, told_networks
+from gtp_engine.web.shared import SharedGame
+from gtp_engine.web.streams import Streams
+from gtp_engine.web.tree import GameTree, Node
+from nobi_machine.files import read_regular
+from nobi_machine.progress import in_megabytes
+from nobi_machine.text import printable, printable_path
+from search.result import SearchResult
+
+INTERRUPTED = "interrupted"
+R = TypeVar("R", bound=requests.Request)
+
+
+class Table:
+    """The game, the engine, and the pages that look on."""
+
+    def __init__(self, configuration: Configuration, streams: Streams) -> None:
+        tree, games = GameTree(*configuration.engine.board, *conditions(configuration)), Games()
+        self._shared = SharedGame(streams, games, OpenGame(games.new_name(), tree, tree.root))
+        self._streams = streams
+        self._state = {"state": "loading", "text": ""}
+        self.engine = Engine(configuration, self._tell_state)
+        contest = self._contest = Contest(self._shared, self.engine)
+        self._looks: dict[str, Look] = {}
+        """By the names of pages, the last one last; those of pages that gave none by ''."""
+        self.operations: dict[str, Callable[[bytes], dict[str, Any]]] = {
+            "new": self._as(requests.New, self._new),
+            "play": self._as(requests.Play, contest.play),
+            "undo": self._as(requests.Request, contest.undo),
+            "resign": self._as(requests.Request, contest.resign),
+            "settings": self._as(requests.Settings, contest.set),
+            "go_on": self._as(requests.Request, contest.answer),
+            "hurry": self._as(requests.Request, lambda _: self.engine.hurry()),
+            "score": self._as(requests.At, lambda at: _answer(contest.score(at))),
+            "dead": self._as(requests.Point, contest.toggle),
+            "agree": self._as(requests.Request, contest.agree),
+            "look": self._as(requests.Look, self._look),
+            "hint": self._as(requests.At, lambda at: self._glance(at, is_threat=False)),
+            "threat": self._as(requests.At, lambda at: self._glance(at, is_threat=True)),
+            "edit": self._as(requests.Edit, self._edit),
+            "open": self._as(requests.Open, self._open),
+            "open_saved": self._as(requests.Saved, self._open_saved),
+            "delete_saved": self._as(requests.Saved, self._delete_saved),
+            "save": self._as(requests.Request, self._save),
+            "network": self._as(requests.Network, self._network),
+        }
+        """What pages may ask for: each takes JSON and returns the answer, and raises what `explain` puts in a line."""
+
+    def _as(self, kind: type[R], carry_out: Callable[[R], dict[str, Any] | None]) -> Callable[[bytes], dict[str, Any]]:
+        def take(body: bytes) -> dict[str, Any]:
+            try:
+                request = msgspec.json.decode(body, type=kind)
+            except (msgspec.DecodeError, RecursionError) as error:
+                raise Refused(printable(str(error))) from None
+            self.engine.rules_ready.wait()
+            return carry_out(request) or {}
+
+        return take
+
+    def open_file(self, path: Path) -> None:
+        """Put the game of a file on the board. Raises UserError and OSError."""
+        content = read_regular(path, MAX_BYTES)
+        try:
+            game = self._read(path.name, content)
+        except SgfError as error:
+            raise UserError(f"{printable_path(path)}: {error}") from None
+        target = followed(path)
+        game.source = GameFiles(target, content) if is_writable(target) else None
+        self._shared.game = game
+
+    def left(self, page: str) -> None:
+        """Have the engine do no more for a page that has left."""
+        with self._shared.lock:
+            self._looks.pop(page, None)
+            if not self._streams.has_readers:
+                self._looks.clear()
+            self.engine.look(next(reversed(self._looks.values()), None))
+
+    def download(self) -> tuple[str, bytes]:
+        """Return a name for the game's file, and its content."""
+        with self._shared.lock:
+            return Path(self._shared.game.file or f"{self._shared.game.id}.sgf").name, self._shared.game.tree.write()
+
+    # --- What pages are told ----------------------------------------------------------------------------------
+
+    def hello(self, page: str) -> dict[str, Any]:
+        """Return all that a page, which is called so, has to know."""
+        return {
+            "version": VERSION,
+            "name": "Nobi",
+            "page": page,
+            **told_networks(self.engine.configuration),
+            "rules": list(PRESETS),
+            "levels": [{"id": level.id, "name": level.name} for level in LEVELS.values()],
+            "game": self._shared.game.told(),
+            "engine": self._state,
+            "games": self._shared.games.listed(),
+        }
+
+    def _tell_state(self, state: str, text: str) -> None:
+        with self._shared.lock:
+            self._state = {"state": state, "text": text}
+            self._shared.publish("engine", self._state)
+
+    def _tell_progress(self, done: int, total: int) -> None:
+        self._shared.publish("progress", {"text": in_megabytes(done, total), "done": done, "total": total})
+
+    # --- Games ------------------------------------------------------------------------------------------------
+
+    def _new(self, new: requests.New) -> None:
+        rules, usual = rules_and_komi(new.rules)
+        require_level(new.level)
+        clock = None if new.clock is None else GameClock(**msgspec.structs.asdict(new.clock))
+        has_stones = new.handicap or new.free_handicap
+        komi = new.komi if new.komi is not None else HANDICAP_KOMI if has_stones else usual
+        tree = GameTree(new.width, new.height, rules, komi)
+        try:
+            fixed = fixed_handicap(new.handicap, new.width, new.height) if new.handicap else []
+        except HandicapError as error:
+            raise Refused(str(error)) from None
+        stones = tuple(dict.fromkeys(tree.from_page(each) for each in new.free_handicap)) or tuple(fixed)
+        if stones:
+            tree = GameTree(new.width, new.height, rules, komi, stones)
+            tree.board(tree.root)
+        game = OpenGame(self._shared.games.new_name(), tree, tree.root, PLAY if new.person else ANALYSE, new.person)
+        game.level, game.teaching, game.limit, game.clock = new.level, new.teaching, new.limit, clock
+        game.name_players()
+        self._replace(game)
+
+    def _open(self, file: requests.Open) -> None:
+        self._replace(self._read(file.name, file.content))
+
+    def _open_saved(self, saved: requests.Saved) -> None:
+        path = self._shared.games.path(saved.id)
+        content = read_regular(path, MAX_BYTES)
+        game = self._read("", content)
+        game.id, game.kept = saved.id, GameFiles(path, content)
+        self._replace(game)
+
+    def _read(self, name: str, content: bytes) -> OpenGame:
+        game = OpenGame.read(self._shared.games.new_name(), content, *conditions(self.engine.configuration))
+        game.file = printable(name, 100)
+        if game.tree.left_out:
+            self._shared.say(f"{game.file}: {game.tree.left_out}; the position before it is shown")
+        return game
+
+    def _delete_saved(self, saved: requests.Saved) -> None:
+        with self._shared.lock:
+            if saved.id == self._shared.game.id:
+                raise Refused("this game is on the board; begin or open another one first")
+            self._shared.games.path(saved.id).unlink()
+            self._shared.publish("games", {"games": self._shared.games.listed()})
+
+    def _save(self, _: requests.Request) -> None:
+        with self._shared.lock:
+            game = self._shared.game
+            if game.source is None:
+                raise Refused("there is no file to write back to; download the game instead")
+            game.source.keep(game.tree.write())
+            game.unsaved = False
+            self._shared.tell()
+
+    def _replace(self, game: OpenGame) -> None:
+        """Put another game on the board."""
+        with self._shared.lock:
+            self.engine.interrupt()
+            self._looks.clear()
+            self.engine.look(None)
+            self._shared.game = game
+            self._shared.tell_all()
+            self._contest.go_on()
+
+    # --- Analysis ---------------------------------------------------------------------------------------------
+
+    def _node(self, at: requests.At) -> Node:
+        return self._shared.game.at if at.node is None else self._shared.game.tree.node(at.node)
+
+    def _look(self, look: requests.Look) -> None:
+        with self._shared.lock:
+            game, node = self._shared.game, self._shared.game.tree.node(look.node)
+            self._looks.pop(look.page, None)
+            if look.analyse:
+                key = (game.id, node.id, look.visits, look.ownership)
+
+                def report(result: SearchResult, is_done: bool) -> None:
+                    with self._shared.lock:
+                        if self._shared.game is game and game.tree.nodes.get(node.id) is node and result.moves:
+                            self._shared.think_of(node, result)
+                            self._shared.tell_analysis(node, result, is_done)
+                            if is_done:
+                                self._shared.tell(node, *node.children)
+
+                position = game.tree.board(node).copy()
+                self._looks[look.page] = Look(key, position, look.visits, look.ownership, report)
+            self.engine.look(next(reversed(self._looks.values()), None))
+
+    def _glance(self, at: requests.At, is_threat: bool) -> dict[str, Any]:
+        """Return what the side to move would play, or the other side in its place."""
+        with self._shared.lock:
+            game, node = self._shared.game, self._node(at)
+            position = game.tree.board(node).copy()
+        colour = opponent(node.to_play) if is_threat else node.to_play
+        result = _answer(self.engine.ask(lambda stop: self.engine.glance(position, stop, colour)))
+        with self._shared.lock:
+            if self._shared.game is not game or not result.moves:
+                raise Refused(INTERRUPTED)
+            return self._shared.tell_analysis(node, result, is_done=True)
+
+    # --- Editing ----------------------------------------------------------------------------------------------
+
+    def _edit(self, edit: requests.Edit) -> dict[str, Any]:
+        with self._shared.lock:
+            game, tree, node = self._shared.game, self._shared.game.tree, self._shared.game.tree.node(edit.node)
+            if edit.delete:
+                self._delete(node)
+                return {}
+            if edit.setup is not None:
+                stones = [Move(BLACK, tree.from_page(p)) for p in edit.setup.black]
+                stones += [Move(WHITE, tree.from_page(p)) for p in edit.setup.white]
+                cleared = tuple(tree.from_page(p) for p in edit.setup.empty)
+                node = tree.set_up(node, Setup(tuple(stones), cleared, edit.setup.to_play or None))
+                game.at = node if game.mode == ANALYSE else game.at
+            if edit.comment is not None:
+                tree.write_text(node, "C", edit.comment)
+            if edit.marks is not None:
+                marks = msgspec.structs.asdict(edit.marks)
+                labels = marks.pop("labels")
+                tree.write_marks(node, marks, labels)
+            is_reordered = edit.promote and tree.promote(node)
+            self._shared.changed(node)
+            if is_reordered:
+                self._shared.tell_all()
+            return {"node": node.id}
+
+    def _delete(self, node: Node) -> None:
+        game = self._shared.game
+        if node.parent is None:
+            raise Refused("the beginning of the game cannot be taken out")
+        if node in game.at.line():
+            if game.goes_on:
+                raise Refused("the game goes on here; undo takes moves back")
+            game.at = node.parent
+        self._shared.changed(removed=game.tree.remove(node))
+
+    # --- Networks ---------------------------------------------------------------------------------------------
+
+    def _network(self, network: requests.Network) -> None:
+        def use(configuration: Configuration) -> None:
+            self.engine.ask(lambda _: self.engine.use(configuration)).result()
+            with self._shared.lock:
+                self._shared.publish("networks", told_networks(configuration))
+
+        fetch_network(network.name, self.engine.configuration, self._shared.say, self._tell_progress, use)
+
+
+def _answer(future: Future[Any]) -> Any:
+    """What the engine answers. Raises Refused where another game came first, and what the search raises."""
+    try:
+        return future.result()
+    except CancelledError:
+        raise Refused(INTERRUPTED) from None
