@@ -191,12 +191,12 @@ class MatchRecord:
         if content:
             self._resume(content)
         else:
-            self._append(terms)
+            write_whole(self._path, _line(terms), PUBLIC, durable=True)
 
     def add(self, game: GameRecord, sgf: bytes) -> None:
         """Add a finished game. Its SGF file is written before its line, so that every line has its file."""
         write_whole(self.folder / "games" / f"{game.game + 1:04d}.sgf", sgf, PUBLIC)
-        self._append(game)
+        append_regular(self._path, _line(game), durable=True)
         self.games.append(game)
 
     def missing(self, count: int) -> list[int]:
@@ -207,9 +207,6 @@ class MatchRecord:
     def stderr_file(self, side: int, table: int) -> Path:
         """Return the path of the file for what an engine at a table writes to stderr."""
         return self.folder / "stderr" / f"{SIDES[side]}-{table + 1}.txt"
-
-    def _append(self, entry: msgspec.Struct) -> None:
-        append_regular(self._path, msgspec.json.encode(entry) + b"\n", durable=True)
 
     def _read(self) -> bytes:
         """The content of the record's file; empty if there is none. Raises UserError for a link, and OSError."""
@@ -235,3 +232,7 @@ class MatchRecord:
         if len(complete) < len(content):  # we were stopped in the middle of a line
             os.truncate(self._path, len(complete))
         self.games = games
+
+
+def _line(entry: msgspec.Struct) -> bytes:
+    return msgspec.json.encode(entry) + b"\n"
