@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import traceback
+
 from gtp_engine.installation import REMEDY, damage
 from nobi_machine.text import printable
 
@@ -31,7 +34,7 @@ class Refused(UserError):
 def explain(error: BaseException, hint: str = " (NOBI_DEBUG=1 shows where)") -> str:
     """Say in one line for the user what `error` means. Control characters in it are written out.
 
-    `hint`: what follows where it is an error of our own.
+    `hint`: what follows where it is an error of our own. Its traceback goes to stderr if NOBI_DEBUG is set.
     """
     return printable(_text(error, hint), LONGEST)
 
@@ -54,4 +57,6 @@ def _text(error: BaseException, hint: str) -> str:
         return f"{found}; {REMEDY} ({type(error).__name__}: {error})"
     if isinstance(error, ModuleNotFoundError) and error.name:
         return f"the Python package {error.name} is missing; reinstall Nobi, or its extra that this command needs"
+    if os.environ.get("NOBI_DEBUG"):
+        traceback.print_exception(error)
     return f"internal error: {type(error).__name__}: {error}{hint}"

@@ -59,6 +59,7 @@ class Workspace:
         """For the root, which the calling thread evaluates before the workers begin."""
         self.cache = cache or _largest_cache(self.area, parameters.cache_memory * MEGABYTE)
         self.tree = new_tree(self.area, parameters.memory * MEGABYTE, with_ownership)
+        self.set_parameters(parameters, analysis=False)
 
     def set_parameters(self, parameters: SearchParameters, analysis: bool) -> None:
         """Give the kernels these parameters. The centre of the dynamic score stays as it is."""
