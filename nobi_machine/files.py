@@ -125,7 +125,7 @@ def written_beside(path: Path, content: bytes, mode: int = PRIVATE, durable: boo
     with _named(path):
         descriptor = _open(temporary, _WRITE | os.O_EXCL, mode)
     try:
-        with _named(path):
+        with _named(path), _closed_after(descriptor):
             _write(descriptor, content, durable)
         yield temporary
     finally:
@@ -207,7 +207,8 @@ def create_whole(path: Path, content: bytes) -> None:
             try:
                 put_in_place(temporary, path)
             except OSError:
-                os.unlink(path)
+                with contextlib.suppress(OSError):
+                    os.unlink(path)
                 raise
 
 
@@ -217,18 +218,22 @@ def append_regular(path: Path, content: bytes, durable: bool = False) -> None:
     It never waits for who reads. Raises OSError.
     """
     descriptor = _open(path, _WRITE | os.O_APPEND | getattr(os, "O_NONBLOCK", 0), PUBLIC)
-    with _named(path):
+    with _named(path), _closed_after(descriptor):
         status = os.fstat(descriptor)
-        try:
-            _require_regular(status.st_mode, path)
-        except OSError:
-            os.close(descriptor)
-            raise
+        _require_regular(status.st_mode, path)
         _write(descriptor, content, durable, status.st_size)
 
 
+@contextmanager
+def _closed_after(descriptor: int) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def _write(descriptor: int, content: bytes, durable: bool, start: int = 0) -> None:
-    """Write all of the content and close the file; where that fails, cut the file off at `start`. Raises OSError."""
+    """Write all of the content; where that fails, cut the file off at `start`. Raises OSError."""
     try:
         rest = memoryview(content)
         while rest:
@@ -239,8 +244,6 @@ def _write(descriptor: int, content: bytes, durable: bool, start: int = 0) -> No
         with contextlib.suppress(OSError):
             os.ftruncate(descriptor, start)
         raise
-    finally:
-        os.close(descriptor)
 
 
 # --- Opening and its errors ---------------------------------------------------------------------------------------

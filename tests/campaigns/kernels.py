@@ -2,15 +2,16 @@
 
     python -m tests.campaigns.kernels [PART ...] [--lines N] [--short]
 
-    searches   searches by rules, boards and limits of all kinds, asked about everything: with workspaces, trees and
-               caches full of one byte they find the same as with those full of another, and nothing but numbers
+    searches   searches by rules, boards and limits of all kinds, asked for everything, in workspaces, trees and caches
+               full of one byte: they find the same as where these are full of zeros, and only finite numbers
     networks   evaluations between guard zones (tests/nets/native/guarded.py), by the embedded network and those beside
                this checkout: nothing is written beside an array, and no output depends on what nobody has written
     tests      the tests of the rules, the features, the kernels of networks and the searches
     gtp, json  --lines random lines each to GTP and to the JSON engine (gtp_fuzz.py, json_fuzz.py)
 
-All of it runs with NUMBA_BOUNDSCHECK=1, whose kernels lie apart in the cache. --short: fewer cases, the searches being
-those of `make test`. Prints counts, and what is wrong; the exit status is 1 if anything is.
+All of it runs with NUMBA_BOUNDSCHECK=1, whose kernels lie apart in the cache. --short: fewer cases, as in `make test`,
+by kernels that are optimised less and so compile faster. Prints counts, and what is wrong; the exit status is 1 if
+anything is.
 """
 
 from __future__ import annotations
@@ -51,7 +52,6 @@ from tests.search.evaluators import FancifulEvaluator
 from tests.search.searches import Numbers, numbers_of
 
 PARTS = ("searches", "networks", "tests", "gtp", "json")
-CHECKED = {"NUMBA_BOUNDSCHECK": "1"}
 KERNEL_TESTS = [f"tests/{name}" for name in ("go_rules", "nets/native", "nets/test_features.py", "search")]
 RULES = ("chinese", "japanese", "tromp-taylor", "aga-button", "korean", "stone-scoring")
 BOARDS = ((2, 2), (25, 25), (7, 11), (9, 9), (19, 19))
@@ -192,11 +192,10 @@ def main() -> int:
     parser.add_argument("--lines", type=int, default=20_000)
     parser.add_argument("--short", action="store_true")
     options = parser.parse_args()
-    if any(os.environ.get(name) != value for name, value in CHECKED.items()):
-        environment = {**os.environ, **CHECKED, **({"NUMBA_OPT": "0"} if options.short else {})}
-        return subprocess.run(
-            [sys.executable, "-m", "tests.campaigns.kernels", *sys.argv[1:]], env=environment
-        ).returncode
+    if os.environ.get("NUMBA_BOUNDSCHECK") != "1":
+        environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1", **({"NUMBA_OPT": "1"} if options.short else {})}
+        command = [sys.executable, "-m", "tests.campaigns.kernels", *sys.argv[1:]]
+        return subprocess.run(command, env=environment).returncode
     parts: dict[str, Callable[[], Wrong]] = {
         "searches": partial(searches, options.short),
         "networks": partial(networks, options.short),
