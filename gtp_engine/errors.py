@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import traceback
+
 from gtp_engine.installation import REMEDY, damage
 from nobi_machine.text import printable
 
@@ -32,7 +35,7 @@ def explain(error: BaseException, hint: str = " (NOBI_DEBUG=1 shows where)") -> 
     """Say in one line for the user what `error` means, after the name of the unit of work (nobi_machine/units.py) that
     it ended, if it did. Control characters in it are written out.
 
-    `hint`: what follows where it is an error of our own.
+    `hint`: what follows where it is an error of our own. Its traceback goes to stderr if NOBI_DEBUG is set.
     """
     unit = vars(error).get("unit")
     return printable(f"{unit}: {_text(error, hint)}" if unit else _text(error, hint), LONGEST)
@@ -56,4 +59,6 @@ def _text(error: BaseException, hint: str) -> str:
         return f"{found}; {REMEDY} ({type(error).__name__}: {error})"
     if isinstance(error, ModuleNotFoundError) and error.name:
         return f"the Python package {error.name} is missing; reinstall Nobi, or its extra that this command needs"
+    if os.environ.get("NOBI_DEBUG"):
+        traceback.print_exception(error)
     return f"internal error: {type(error).__name__}: {error}{hint}"

@@ -125,14 +125,23 @@ def written_beside(path: Path, content: bytes, mode: int = PRIVATE, durable: boo
     with _named(path):
         descriptor = _open(temporary, _WRITE | os.O_EXCL, mode)
     try:
-        with _named(path), os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            if durable:
-                file.flush()
-                os.fsync(file.fileno())
+        with _named(path), _closed_after(descriptor):
+            _write(descriptor, content, durable)
         yield temporary
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # it is no part of what was asked for, and goes when it is old
+            os.unlink(temporary)
+
+
+def put_in_place(temporary: Path, path: Path, like_before: bool = False) -> None:
+    """Move what `written_beside` has written to `path`, in one step, in place of what is there.
+
+    `like_before`: with the permissions of what is there. Raises OSError.
+    """
+    with _named(path):
+        if like_before:
+            os.chmod(temporary, stat.S_IMODE(os.stat(path).st_mode))
+        os.replace(temporary, path)
 
 
 def _remove_left_behind(folder: Path) -> None:
@@ -165,8 +174,8 @@ def write_whole(path: Path, content: bytes, mode: int = PRIVATE, durable: bool =
         before = stat.S_IFREG
     if not stat.S_ISLNK(before):
         _require_regular(before, path)
-    with written_beside(path, content, mode, durable) as temporary, _named(path):
-        os.replace(temporary, path)
+    with written_beside(path, content, mode, durable) as temporary:
+        put_in_place(temporary, path)
 
 
 def write_new(next_free: Callable[[], Path], content: bytes) -> None:
@@ -196,22 +205,45 @@ def create_whole(path: Path, content: bytes) -> None:
             # No hard links here. The name is taken first, so that nothing is overwritten, and then replaced.
             os.close(_open(path, _WRITE | os.O_EXCL, PUBLIC))
             try:
-                with _named(path):
-                    os.replace(temporary, path)
+                put_in_place(temporary, path)
             except OSError:
-                path.unlink(missing_ok=True)
+                with contextlib.suppress(OSError):
+                    os.unlink(path)
                 raise
 
 
 def append_regular(path: Path, content: bytes, durable: bool = False) -> None:
-    """Append to a regular file, which is created where there is none. It never waits for who reads. Raises OSError."""
+    """Append to a regular file, which is created where there is none, all of the content or nothing of it.
+
+    It never waits for who reads. Raises OSError.
+    """
     descriptor = _open(path, _WRITE | os.O_APPEND | getattr(os, "O_NONBLOCK", 0), PUBLIC)
-    with _named(path), os.fdopen(descriptor, "ab") as file:
-        _require_regular(os.fstat(descriptor).st_mode, path)
-        file.write(content)
+    with _named(path), _closed_after(descriptor):
+        status = os.fstat(descriptor)
+        _require_regular(status.st_mode, path)
+        _write(descriptor, content, durable, status.st_size)
+
+
+@contextmanager
+def _closed_after(descriptor: int) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _write(descriptor: int, content: bytes, durable: bool, start: int = 0) -> None:
+    """Write all of the content; where that fails, cut the file off at `start`. Raises OSError."""
+    try:
+        rest = memoryview(content)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
         if durable:
-            file.flush()
             os.fsync(descriptor)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.ftruncate(descriptor, start)
+        raise
 
 
 # --- Opening and its errors ---------------------------------------------------------------------------------------

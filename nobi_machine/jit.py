@@ -225,6 +225,7 @@ class KernelCache(_Cache):
             llvmlite.__version__,
             _settings.USING_SVML,
             int(_settings.OPT),
+            bool(_settings.BOUNDSCHECK),  # a debugging aid, whose kernels are slower
             numpy.__version__.partition(".")[0],  # by which numba decides what type a result has
             str(sig),
             target_context.codegen().magic_tuple(),

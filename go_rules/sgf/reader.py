@@ -161,7 +161,7 @@ class SgfGame:
                     replaced += 1
                     if replaced > MAX_SETUPS:
                         raise SgfError(f"more than {MAX_SETUPS} moves on stones")
-                    self._set_up(game, Setup(cleared=(step.point,)), step.colour)
+                    set_up(game, Setup(cleared=(step.point,)), self.handicap, step.colour)
                 game.play_lenient(step.colour, step.point)
             except RuleViolation as violation:
                 vertex = to_vertex(step.point, self.height) if violation.reason != "off board" else "?"

@@ -4,8 +4,6 @@ with, and the document of all parameters.
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ import tomlkit
 from gtp_engine.configuration.parameters import TABLES, find_parameter, formerly, known_parameter
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
-from nobi_machine.files import PUBLIC, read_regular, written_beside
+from nobi_machine.files import PUBLIC, put_in_place, read_regular, written_beside
 from nobi_machine.parameters import MAX_FILE_BYTES, Parameter, declared_by, toml_value
 from nobi_machine.text import decode_text, printable_path
 
@@ -93,12 +91,10 @@ def write_values(path: Path, values: Mapping[str, object]) -> None:
         new_text = changed(decode_text(content), values)
     except (ValueError, RecursionError):  # no TOML, or what Python's parser reads and tomlkit's does not
         raise too_difficult from None
-    with written_beside(path, new_text.encode("utf-8"), PUBLIC) as new:
-        if not is_new:
-            new.chmod(stat.S_IMODE(path.stat().st_mode))
+    with written_beside(path, new_text.encode("utf-8"), PUBLIC, durable=True) as new:
         if load(new, [], {}).values != {**before, **values}:
             raise too_difficult
-        os.replace(new, path)
+        put_in_place(new, path, like_before=not is_new)
 
 
 def _replaced(table: MutableMapping[str, Any], name: str, value: object, heading: str = "") -> bool:

@@ -192,12 +192,12 @@ class MatchRecord:
         if self._file.lines or self._file.rest:
             self._resume(self._file.lines)
         else:
-            self._append(terms)
+            write_whole(self._path, msgspec.json.encode(terms) + b"\n", PUBLIC, durable=True)
 
     def add(self, game: GameRecord, sgf: bytes) -> None:
         """Add a finished game. Its SGF file is written before its line, so that every line has its file."""
         write_whole(self.folder / "games" / f"{game.game + 1:04d}.sgf", sgf, PUBLIC)
-        self._append(game)
+        self._file.append(msgspec.json.encode(game))
         self.games.append(game)
 
     def missing(self, games: range) -> list[int]:
@@ -208,9 +208,6 @@ class MatchRecord:
     def stderr_file(self, side: int, table: int) -> Path:
         """Return the path of the file for what an engine at a table writes to stderr."""
         return self.folder / "stderr" / f"{SIDES[side]}-{table + 1}.txt"
-
-    def _append(self, entry: msgspec.Struct) -> None:
-        self._file.append(msgspec.json.encode(entry))
 
     def _resume(self, lines: list[bytes]) -> None:
         try:

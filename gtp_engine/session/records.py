@@ -7,7 +7,6 @@ from __future__ import annotations
 import dataclasses
 import errno
 import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from go_rules.sgf.grammar import MAX_BYTES, SgfError
 from go_rules.sgf.reader import SgfGame, parse_sgf
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.errors import UserError
-from nobi_machine.files import create_whole, read_regular, written_beside
+from nobi_machine.files import create_whole, put_in_place, read_regular, written_beside
 from nobi_machine.streams import note
 from nobi_machine.text import printable_path
 
@@ -143,8 +142,4 @@ def _replace(path: Path, before: bytes, content: bytes) -> None:
     if read_regular(path, MAX_BYTES) != before:
         raise OSError(errno.EBUSY, "another program has changed this file", str(path))
     with written_beside(path, content, durable=True) as temporary:
-        try:
-            shutil.copymode(path, temporary)
-            os.replace(temporary, path)
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, str(path)) from None
+        put_in_place(temporary, path, like_before=True)

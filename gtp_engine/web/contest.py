@@ -13,7 +13,7 @@ from go_rules.game import Game
 from go_rules.points import COLOUR_LETTERS, opponent
 from gtp_engine.errors import Refused, explain
 from gtp_engine.play.words import RESIGNED
-from gtp_engine.session.estimate import estimate, is_finished
+from gtp_engine.session.estimate import is_finished
 from gtp_engine.session.thinking import legal_choice
 from gtp_engine.web import requests
 from gtp_engine.web.counting import Count
@@ -272,7 +272,7 @@ class Contest:
         def count(stop: threading.Event) -> dict[str, Any]:
             dead = frozenset[int]()
             if may_have_dead(position.rules):
-                dead = estimate(position, lambda each, colour: self._engine.glance(each, stop, colour)).dead
+                dead = self._engine.dead_stones(position, stop)
             found = Count(position, dead)
             with self._shared.lock:
                 if self._goes_on_at(game, node) and is_finished(position):

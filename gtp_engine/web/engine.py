@@ -132,6 +132,11 @@ class Engine:
             self.sit_down(game, None)
         return self.session.analyse(limits, stop, colour=colour or None, report=report, game=game)
 
+    def dead_stones(self, game: Game, stop: threading.Event) -> frozenset[int]:
+        """Return the points of the stones that are dead at the end of a game."""
+        self.sit_down(game, None)
+        return self.session.estimate(stop).dead
+
     def glance(self, game: Game, stop: threading.Event, colour: int) -> SearchResult:
         """Search a position for a moment, with ownership in the result."""
         return self.analyse(game, MOMENT, stop, OWNERSHIP_AT_THE_END, colour)

@@ -117,9 +117,9 @@ class OpenGame:
     # --- SGF --------------------------------------------------------------------------------------------------
 
     @classmethod
-    def read(cls, name: str, content: bytes, rules: Rules, komi: float) -> OpenGame:
+    def read(cls, name: str, content: bytes, rules: Rules, komi: float, file_name: str = "") -> OpenGame:
         """Read a game, and how it was played if it was kept by us. It stands at its end. Raises SgfError."""
-        tree = GameTree.read(content, rules, komi, name)
+        tree = GameTree.read(content, rules, komi, file_name)
         game = cls(name, tree, tree.end())
         kept = tree.text(PROPERTY)
         tree.root.properties.pop(PROPERTY, None)

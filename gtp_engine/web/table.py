@@ -166,7 +166,9 @@ class Table:
         self._replace(game)
 
     def _read(self, name: str, content: bytes) -> OpenGame:
-        game = OpenGame.read(self._shared.games.new_name(), content, *conditions(self.engine.configuration))
+        game = OpenGame.read(
+            self._shared.games.new_name(), content, *conditions(self.engine.configuration), file_name=name
+        )
         game.file = printable(name, 100)
         if game.tree.left_out:
             self._shared.say(f"{game.file}: {game.tree.left_out}; the position before it is shown")

@@ -35,6 +35,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.gtp.commands import GROUP_OF
 from gtp_engine.gtp.protocol import parse_line
@@ -44,6 +46,7 @@ from tests.conftest import REPOSITORY
 from tests.gtp_engine.fakes import Dialogue
 from tests.gtp_engine.grammar import Grammar, write_files
 from tests.gtp_engine.oracle import RandomPlayer, check, check_consistency, check_it_still_plays
+from tests.search.searches import numbers_of
 
 SHARES = {"moves": 0.90, "search": 0.05, "pipe": 0.045, "network": 0.005}
 """What part of all lines each kind gets."""
@@ -74,7 +77,7 @@ class Outcome(NamedTuple):
 
 
 class Hasty:
-    """A real player whose searches are short, whatever is asked for."""
+    """A real player whose searches are short, whatever is asked for, and find nothing that is not finite."""
 
     def __init__(self, player: Any) -> None:
         self.player = player
@@ -93,6 +96,8 @@ class Hasty:
     def search(self, request: SearchRequest) -> SearchResult:
         limits = Limits(FEW_VISITS, None, may_stop_early=request.limits.may_stop_early)
         result: SearchResult = self.player.search(replace(request, limits=limits))
+        for name, numbers in numbers_of(result):
+            assert np.isfinite(numbers).all(), f"{name} is not finite"
         return result
 
 

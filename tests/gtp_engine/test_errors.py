@@ -17,6 +17,23 @@ def test_a_lack_of_threads_or_memory_is_no_internal_error() -> None:
     assert explain(RuntimeError("a bug"), hint="") == "internal error: RuntimeError: a bug"
 
 
+def test_where_an_internal_error_arose_is_shown_where_asked_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    explain(RuntimeError("a bug"))
+    assert capsys.readouterr().err == ""
+    monkeypatch.setenv("NOBI_DEBUG", "1")
+    try:
+        raise RuntimeError("a bug")
+    except RuntimeError as error:
+        explain(error)
+    explain(UserError("no bug"))
+    err = capsys.readouterr().err
+    assert err.startswith("Traceback (most recent call last):")
+    assert 'raise RuntimeError("a bug")\nRuntimeError: a bug' in err.replace("    ", "")
+    assert "no bug" not in err
+
+
 def test_notes_and_errors_are_printable(capsys: pytest.CaptureFixture[str]) -> None:
     note(f"cannot read {NASTY}")
     err = capsys.readouterr().err

@@ -34,6 +34,7 @@ def test_second_process_compiles_nothing(tmp_path):
     assert compiled == "1"
     assert run(tmp_path) == [value, "0"]
     assert [p.name for p in (tmp_path / "kernels").iterdir() if p.name.startswith(".new")] == []
+    assert run(tmp_path, NUMBA_BOUNDSCHECK="1") == [value, "1"], "kernels with checks took the place of those without"
 
 
 def test_a_cache_that_is_only_read_is_used(tmp_path):

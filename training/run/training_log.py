@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from nobi_machine.files import append_regular
 from nobi_machine.progress import StatusLine
 from training.files import LOG
 from training.yardstick import Measure
@@ -49,8 +50,7 @@ class TrainingLog:
         self._sums.clear()
         self._counts.clear()
         try:
-            with open(self._log, "a", encoding="utf-8") as file:
-                file.write(json.dumps(entry) + "\n")
+            append_regular(self._log, json.dumps(entry).encode() + b"\n")
         except OSError as error:
             self._status.note(f"{self._log}: {error.strerror or error}; training goes on")
 

@@ -61,6 +61,7 @@ class Workspace:
         """For the root, which the calling thread evaluates before the workers begin."""
         self.cache = cache or _largest_cache(self.area, parameters.cache_memory * MEGABYTE)
         self.tree = new_tree(self.area, parameters.memory * MEGABYTE, with_ownership)
+        self.set_parameters(parameters, analysis=False)
 
     def requests_of(self, worker: int) -> list[WorkerBuffers]:
         """Return the buffers of a worker's requests."""

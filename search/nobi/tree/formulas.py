@@ -106,8 +106,9 @@ def with_virtual_losses(s, mover_utility, weight, losses):
 @kernel
 def expected_score_value(table, mean, stdev):
     """Interpolate E[(2/pi) atan(x)] for x ~ N(mean, stdev) between the entries of the score table."""
-    row = min(abs(mean) / SCORE_STEP, SCORE_MEANS - 1.001)
-    column = min(stdev / SCORE_STEP, SCORE_STDEVS - 1.001)
+    # In this order `min` makes the bound of what is not a number, which no table has a place for.
+    row = min(SCORE_MEANS - 1.001, abs(mean) / SCORE_STEP)
+    column = min(SCORE_STDEVS - 1.001, stdev / SCORE_STEP)
     i = int(row)
     j = int(column)
     a = row - i

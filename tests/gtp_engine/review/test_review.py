@@ -260,7 +260,7 @@ def test_mistakes_get_one_line(
     (tmp_path / "bare").mkdir()
     (tmp_path / "game.sgf").write_text(RECORD)
     (tmp_path / "broken.sgf").write_text("hello")
-    (tmp_path / "illegal.sgf").write_text("(;SZ[9]AB[ba][ab];W[aa])")
+    (tmp_path / "illegal.sgf").write_text("(;SZ[9]AB[ba][bb][ac]AW[ab];W[aa])")
     (tmp_path / "empty.sgf").write_text("(;SZ[9])")
     (tmp_path / "reviewed.sgf").write_text("(;SZ[9]C[Review by Nobi with x];N[x]C[opening];B[ee])")
     there = sorted(tmp_path.iterdir())

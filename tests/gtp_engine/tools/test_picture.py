@@ -177,7 +177,7 @@ def test_mistakes_get_one_line(
     (tmp_path / "game.sgf").write_text(RECORD)
     (tmp_path / "short.sgf").write_text("(;SZ[9];B[ee])")
     (tmp_path / "broken.sgf").write_text("hello")
-    (tmp_path / "illegal.sgf").write_text("(;SZ[9]AB[ba][ab];W[aa])")
+    (tmp_path / "illegal.sgf").write_text("(;SZ[9]AB[ba][bb][ac]AW[ab];W[aa])")
     assert cli.run(["picture", *arguments]) == 1
     assert capsys.readouterr() == ("", f"nobi: {native(message)}\n")
     assert not (tmp_path / "out.svg").exists()
