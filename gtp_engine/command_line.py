@@ -27,6 +27,7 @@ SUBCOMMANDS = {
     GTP: ("gtp_engine.gtp.command", "Play: a GTP engine on stdin and stdout, for a GUI or a server."),
     ANALYSIS: ("gtp_engine.json_engine.command", "Analyse: KataGo's JSON analysis engine, for KaTrain and scripts."),
     "play": ("gtp_engine.play.command", "Play against Nobi in this terminal."),
+    "web": ("gtp_engine.web.command", "Play, analyse and review on a board in the browser."),
     "match": ("gtp_engine.match.command", "Let two GTP engines play a match and judge it."),
     "tournament": ("gtp_engine.tournament.command", "Let every two of several GTP engines play, and rate them all."),
     "experiment": (

@@ -69,15 +69,15 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
         None, "The network: a KataGo file (.bin.gz, .txt.gz), an .onnx file, or one by its name of those that "
         "`nobi networks` lists; none plays without one.", absent=EMBEDDED, example="network.bin.gz",
         departed=DEPARTED, metavar="FILE",
-        commands=("gtp", "play", "picture", "review", "benchmark", "tune", "doctor"),
+        commands=("gtp", "play", "web", "picture", "review", "benchmark", "tune", "doctor"),
     )
     player: str | None = parameter(
         None, "The search, by name; `nobi players` lists them.", absent="by the network", example="nobi",
-        metavar="NAME", commands=("gtp", "play", "picture", "review", "benchmark", "doctor"),
+        metavar="NAME", commands=("gtp", "play", "web", "picture", "review", "benchmark", "doctor"),
     )
     visits: int | None = parameter(
         None, "Visits a move at most.", unit="visits", low=1, high=MOST_VISITS, absent="no limit", example=800,
-        kata="maxVisits", live=True, commands=("gtp", "play", "picture", "review"),
+        kata="maxVisits", live=True, commands=("gtp", "play", "web", "picture", "review"),
     )
     playouts: int | None = parameter(
         None, "Visits that a search adds at most to those of the tree kept.", unit="visits", low=1, high=MOST_VISITS,
@@ -86,7 +86,7 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
     time: float | None = parameter(
         None, "Thinking time of a move at most, clock or no clock.", unit="seconds", low=0, high=LONGEST,
         absent=f"{DEFAULT_SECONDS:g} if nothing else limits a move; `longest` on a clock", example=5.0, kata="maxTime",
-        live=True, metavar="SECONDS", commands=("gtp", "play", "tune"),
+        live=True, metavar="SECONDS", commands=("gtp", "play", "web", "tune"),
     )
     longest: float = parameter(
         120.0, "Thinking time of a move at most on a clock, where `time` is not set: some clocks allow days.",
@@ -112,20 +112,20 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
     human_profile: str | None = parameter(
         None, "Whom a HumanSL network (human_net, else net) imitates: rank_5k, preaz_9d, rank_9d_5k, proyear_1990, ...",
         absent="none", example="rank_5k", kata="humanSLProfile", check=parse_profile, live=True, metavar="NAME",
-        commands=("gtp", "play", "benchmark", "tune", "doctor"),
+        commands=("gtp", "play", "web", "benchmark", "tune", "doctor"),
     )
     size: str = parameter(
         "19", "The first board: N or WIDTHxHEIGHT.", check=parse_size,
-        commands=("gtp", "play", "picture", "benchmark", "tune"),
+        commands=("gtp", "play", "web", "picture", "benchmark", "tune"),
     )
     komi: float | None = parameter(
         None, "Points for white.", unit="points", low=-1000, high=1000, absent="customary", example=7.5, metavar="K",
-        commands=("gtp", "play", "picture", "review"),
+        commands=("gtp", "play", "web", "picture", "review"),
     )
     rules: str = parameter(
         "chinese-ogs", "The rule set, by name, in KataGo's notation (koSIMPLEscoreTERRITORY) or as JSON.",
         choices=RULE_NAMES, check=check_rules, metavar="NAME",
-        commands=("gtp", "play", "picture", "review"),
+        commands=("gtp", "play", "web", "picture", "review"),
     )
     ponder: bool = parameter(
         False, "Think on the opponent's time.", kata="ponderingEnabled", live=True, commands=("gtp",)
