@@ -259,7 +259,7 @@ class Table:
                     "moves": [told(move) for move in result.moves[:MOST_MOVES]],
                     "ownership": None
                     if owners is None
-                    else (owners * (100 if is_black else -100)).astype(int).tolist(),
+                    else owners.astype(int).tolist(),
                     "done": done,
                 },
             )

@@ -10,8 +10,8 @@ import { t } from "./texts.js";
 
 const CELL = 40, EDGE = 34, STONE = 18.8;
 const STONE_CLASS = { 0: "none", [BLACK]: "black", [WHITE]: "white" };
-/** From this share of ownership a point is shaded. */
-const SURE = 0.12;
+/** From this share of ownership a point has a square. */
+const SURE = 0.15;
 /** A candidate is drawn if it has this share of the best one's visits, and so many at most. */
 const SHARE = 0.015, MOST_CANDIDATES = 12;
 
@@ -63,7 +63,7 @@ export class Board {
       ...this.#stars(),
       ...this.#coordinates(),
     );
-    for (const name of ["owners", "stones", "marks", "candidates", "line", "cursor"]) {
+    for (const name of ["stones", "owners", "marks", "candidates", "line", "cursor"]) {
       this.root.append((this.#layers[name] = svg("g", { class: name })));
     }
     const count = width * height;
@@ -73,7 +73,7 @@ export class Board {
     for (let point = 0; point < count; point++) {
       const [x, y] = this.#place(point);
       this.#stones.push(svg("circle", { cx: x, cy: y, r: STONE, class: "none" }));
-      this.#owners.push(svg("rect", { x: x - CELL / 2, y: y - CELL / 2, width: CELL, height: CELL, opacity: 0 }));
+      this.#owners.push(svg("rect", { x, y, width: 0, height: 0 }));
     }
     this.#layers.stones.append(...this.#stones);
     this.#layers.owners.append(...this.#owners);
@@ -96,13 +96,18 @@ export class Board {
     this.#layers.marks.replaceChildren(...marks.filter((mark) => mark.point >= 0).map((mark) => this.#mark(mark)));
   }
 
-  /** Shade who will own each point: -1 to 1, + black's; null for nothing. */
+  /** Show who will own each point by squares, the larger the surer: -1 to 1, + black's; null for nothing. */
   ownership(values) {
     for (let point = 0; point < this.#owners.length; point++) {
-      const value = values ? values[point] : 0, rect = this.#owners[point];
-      const strength = Math.abs(value) < SURE ? 0 : Math.round(Math.abs(value) * 10) / 18;
-      if (strength !== Number(rect.getAttribute("opacity"))) rect.setAttribute("opacity", strength);
-      if (strength) rect.setAttribute("class", value > 0 ? "black" : "white");
+      const value = values ? values[point] : 0, [x, y] = this.#place(point);
+      const side = Math.abs(value) < SURE ? 0 : Math.round(CELL * 0.44 * Math.sqrt(Math.abs(value)));
+      const square = this.#owners[point];
+      if (side !== Number(square.getAttribute("width"))) {
+        for (const [name, is] of Object.entries({ x: x - side / 2, y: y - side / 2, width: side, height: side })) {
+          square.setAttribute(name, is);
+        }
+      }
+      if (side) square.setAttribute("class", value > 0 ? "black" : "white");
     }
   }
 

@@ -153,7 +153,7 @@ export class Game {
   }
 
   /** The name of a point, as Go programs write it: "D4". */
-  name(point) {
+  vertex(point) {
     if (point === PASS) return "pass";
     return COLUMNS[point % this.width] + (this.height - Math.floor(point / this.width));
   }

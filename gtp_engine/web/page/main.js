@@ -2,7 +2,7 @@
 
 import { Board } from "./board.js";
 import * as dialogs from "./dialogs.js";
-import { byId, el } from "./dom.js";
+import { byId, el, svg } from "./dom.js";
 import { lossClass } from "./format.js";
 import { BLACK, Game, PASS, opponent } from "./game.js";
 import { Graph } from "./graph.js";
@@ -112,7 +112,7 @@ function take(fields) {
 function heard(node) {
   if (node.colour !== game.person) byId("said").textContent = panels.moveText(game, node);
   else if (game.teaching && game.loss(node.id) >= game.limit) {
-    const lost = t("lost_points", { move: game.name(node.point), n: game.loss(node.id).toFixed(1) });
+    const lost = t("lost_points", { move: game.vertex(node.point), n: game.loss(node.id).toFixed(1) });
     say(`${lost}. ${t("take_back_offer")}`, "info", { text: t("take_back"), act: () => ask("undo") });
   }
 }
@@ -270,7 +270,7 @@ async function hint() {
   if (best?.point === undefined) return;
   if (best.point === PASS) return say(t("pass"));
   board.line((best.pv ?? [best.point]).slice(0, 1), game.node(view).to_play);
-  say(`${t("hint")}: ${game.name(best.point)}`);
+  say(`${t("hint")}: ${game.vertex(best.point)}`);
 }
 
 const keptGames = () =>
@@ -378,16 +378,18 @@ function layOut() {
     button(t("open"), () => dialogs.openRecord(openBytes), { id: "open" }),
     button(t("games"), keptGames, { id: "games" }),
     game.file ? button(t("save"), () => ask("save").then((answer) => answer && say(t("saved")))) : "",
-    el("a", { href: "/api/download", download: "", role: "button" }, button(t("download"), () => {}, { tabindex: -1 })),
+    el("a", { class: "button", href: "/api/download", download: "" }, t("download")),
     button(t("more"), settings, { id: "settings" }),
   );
   byId("tools").setAttribute("aria-label", t("options"));
   const toggle = (name, text, act, on) => button(text, act, { id: name, "aria-pressed": String(on) });
+  const arrow = (name, d, act) =>
+    button(svg("svg", { class: "icon", viewBox: "0 0 16 16" }, svg("path", { d })), act, { "aria-label": t(name), title: t(name) });
   byId("tools").replaceChildren(
-    button("⏮", () => go(game.root), { "aria-label": t("first"), title: t("first") }),
-    button("◀", () => step(-1), { "aria-label": t("back"), title: t("back") }),
-    button("▶", () => step(1), { "aria-label": t("forward"), title: t("forward") }),
-    button("⏭", () => step(10000), { "aria-label": t("last"), title: t("last") }),
+    arrow("first", "M4 3v10M13 3L6 8l7 5z", () => go(game.root)),
+    arrow("back", "M12 3L4 8l8 5z", () => step(-1)),
+    arrow("forward", "M4 3l8 5-8 5z", () => step(1)),
+    arrow("last", "M12 3v10M3 3l7 5-7 5z", () => step(10000)),
     button(t("pass"), () => play(PASS), { id: "pass" }),
     ...(isPlay
       ? [

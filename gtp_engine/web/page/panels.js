@@ -77,7 +77,7 @@ export function showEngine(place, engine, analysis, toPlay, perspective) {
 export function showCandidates(place, game, moves, toPlay, perspective, next, { hover, play }) {
   const rows = moves.slice(0, 8).map((move) => {
     const [white, loss] = [perspective === "black" && toPlay === WHITE, move.order ? lossClass(move.loss) : "best"];
-    const name = game.name(move.point) === "pass" ? t("pass") : game.name(move.point);
+    const name = game.vertex(move.point) === "pass" ? t("pass") : game.vertex(move.point);
     return el(
       "tr",
       { onmouseenter: () => hover(move), onmouseleave: () => hover(null), onfocusin: () => hover(move) },
@@ -136,13 +136,13 @@ export function showCount(place, count, { agree, again }) {
 
 /** What a point is, for those who do not see it: "Q16, black, move 3, lost 4 points". */
 export function pointText(game, at, point, moves) {
-  const stone = game.position(at)[point], parts = [game.name(point)];
+  const stone = game.position(at)[point], parts = [game.vertex(point)];
   if (stone) parts.push(side(stone));
   for (let node = game.node(at); stone && node; node = game.node(node.parent)) {
     if (node.point !== point || node.colour !== stone) continue;
     parts.push(t("move", { n: node.number }));
     const lost = game.loss(node.id);
-    if (lost > 0.5) parts.push(t("lost_points", { move: game.name(point), n: lost.toFixed(1) }));
+    if (lost > 0.5) parts.push(t("lost_points", { move: game.vertex(point), n: lost.toFixed(1) }));
     break;
   }
   const move = moves.find((each) => each.point === point);
@@ -154,4 +154,4 @@ export function pointText(game, at, point, moves) {
 export const moveText = (game, node) =>
   node.point === PASS
     ? t("passed", { side: side(node.colour) })
-    : t("played", { side: side(node.colour), point: game.name(node.point) });
+    : t("played", { side: side(node.colour), point: game.vertex(node.point) });

@@ -75,7 +75,7 @@ export class Tree {
         ways += py === y ? `M${px} ${py}H${x}` : `M${px} ${py}V${y - STEP / 2}L${px + STEP / 2} ${y}H${x}`;
       }
       const stone = ["none", "black", "white"][node.colour];
-      const name = node.colour ? `${t("move", { n: node.number })}: ${game.name(node.point)}` : t("first");
+      const name = node.colour ? `${t("move", { n: node.number })}: ${game.vertex(node.point)}` : t("first");
       const circle = svg("circle", { cx: x, cy: y, r: RADIUS, class: stone, "data-id": id }, svg("title", {}, name));
       this.#circles.set(id, circle);
       drawn.push(circle);
