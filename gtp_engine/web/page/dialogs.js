@@ -5,7 +5,7 @@ import { LANGUAGE_NAMES, t } from "./texts.js";
 
 /** Show a dialog with a title and content. `submit()` is called by its main button, and may throw an Error, which is
  * shown. */
-export function show(title, content, { action = null, submit = null } = {}) {
+export function showDialog(title, content, { action = null, submit = null } = {}) {
   const dialog = byId("dialog"), error = el("p", { class: "error", role: "alert" });
   const form = el(
     "form",
@@ -45,7 +45,7 @@ function choice(id, values, chosen) {
 const number = (id, value, attributes = {}) => el("input", { id, type: "number", value, ...attributes });
 
 /** Ask for a new game. `last`: what was answered the last time. `begin(answers)` begins it. */
-export function newGame({ rules, levels }, last, begin) {
+export function askForGame({ rules, levels }, last, begin) {
   const parts = {
     size: choice("size", [9, 13, 19].map((size) => [size, `${size}×${size}`]), last.size ?? 9),
     person: choice("person", [[1, t("black")], [2, t("white")], [0, t("look_only")]], last.person ?? 1),
@@ -90,7 +90,7 @@ export function newGame({ rules, levels }, last, begin) {
     rows.clock, rows.main, rows.period, rows.periods, rows.increment, rows.teaching, rows.limit,
   );
   arrange();
-  show(t("new_game"), content, {
+  showDialog(t("new_game"), content, {
     action: t("start"),
     submit: () =>
       begin({
@@ -104,10 +104,10 @@ export function newGame({ rules, levels }, last, begin) {
 }
 
 /** Ask for a game record: a file, or text that is pasted or dropped. `open(name, bytes)` opens it. */
-export function openRecord(open) {
+export function askForRecord(open) {
   const area = el("textarea", { class: "drop", placeholder: t("drop_here"), "aria-label": t("drop_here") });
   const file = el("input", { type: "file", accept: ".sgf,.SGF" });
-  show(t("open"), el("div", {}, file, area), {
+  showDialog(t("open"), el("div", {}, file, area), {
     action: t("open"),
     submit: async () => {
       const chosen = file.files[0];
@@ -118,7 +118,7 @@ export function openRecord(open) {
 }
 
 /** Show the games that were kept. */
-export function keptGames(games, { open, remove }) {
+export function showGames(games, { open, remove }) {
   const dialog = byId("dialog");
   const rows = games.map((game) => {
     const players = `${game.black || t("black")} – ${game.white || t("white")}`;
@@ -135,11 +135,11 @@ export function keptGames(games, { open, remove }) {
     return row;
   });
   const head = el("tr", {}, ["", "", t("size"), t("moves"), "", ""].map((text) => el("th", {}, text)));
-  show(t("games"), el("div", { class: "list" }, el("p", { class: "soft" }, t("kept")), el("table", {}, head, rows)));
+  showDialog(t("games"), el("div", { class: "list" }, el("p", { class: "soft" }, t("kept")), el("table", {}, head, rows)));
 }
 
 /** Show what can be set: `options` of this page, and the network. */
-export function settings({ options, networks, network, version }, { set, useNetwork }) {
+export function showSettings({ options, networks, network, version }, { set, useNetwork }) {
   const bar = el("progress", { hidden: true, max: 1 });
   const list = networks.map((each) => {
     const isUsed = each.name === network;
@@ -171,7 +171,7 @@ export function settings({ options, networks, network, version }, { set, useNetw
   const cap = choice("cap", [100, 400, 1000, 5000, 20000].map((count) => [count, String(count)]), options.cap);
   const change = () =>
     set({ language: language.value, theme: theme.value, perspective: perspective.value, cap: Number(cap.value) });
-  show(
+  showDialog(
     t("more"),
     el(
       "div",

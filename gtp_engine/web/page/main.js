@@ -1,12 +1,12 @@
 // The page: what is looked at, what is shown of it, and what clicks and keys do.
 
 import { Board } from "./board.js";
-import * as dialogs from "./dialogs.js";
+import { askForGame, askForRecord, showDialog, showGames, showSettings } from "./dialogs.js";
 import { byId, el, svg } from "./dom.js";
 import { lossClass } from "./format.js";
 import { BLACK, Game, PASS, opponent } from "./game.js";
 import { Graph } from "./graph.js";
-import * as panels from "./panels.js";
+import { candidatesOf, moveText, pointText, showCandidates, showCause, showClock, showCount, showEngine, showPlayer } from "./js";
 import { Server } from "./server.js";
 import { chooseLanguage, side, t } from "./texts.js";
 import { Tree } from "./tree.js";
@@ -110,7 +110,7 @@ function take(fields) {
 
 /** Announce the engine's move, and what a person's move lost where that is taught. */
 function heard(node) {
-  if (node.colour !== game.person) byId("said").textContent = panels.moveText(game, node);
+  if (node.colour !== game.person) byId("said").textContent = moveText(game, node);
   else if (game.teaching && game.loss(node.id) >= game.limit) {
     const lost = t("lost_points", { move: game.vertex(node.point), n: game.loss(node.id).toFixed(1) });
     say(`${lost}. ${t("take_back_offer")}`, "info", { text: t("take_back"), act: () => ask("undo") });
@@ -233,7 +233,7 @@ function edit(point, { shiftKey }) {
 }
 
 function newGame() {
-  dialogs.newGame(hello, options.last, async (answers) => {
+  askForGame(hello, options.last, async (answers) => {
     const { size, clockKind, main, period, periods, increment, ...rest } = answers;
     const clocks = {
       none: null,
@@ -274,13 +274,13 @@ async function hint() {
 }
 
 const keptGames = () =>
-  dialogs.keptGames(hello.games, {
+  showGames(hello.games, {
     open: (id) => server.ask("open_saved", { id }),
     remove: (id) => server.ask("delete_saved", { id }),
   });
 
 const settings = () =>
-  dialogs.settings({ ...hello, options }, { set, useNetwork: (name) => server.ask("network", { name }) });
+  showSettings({ ...hello, options }, { set, useNetwork: (name) => server.ask("network", { name }) });
 
 async function threat() {
   await ask("threat", { node: view });
@@ -301,26 +301,26 @@ function draw() {
 function drawNow() {
   const node = game.node(view), isShown = !isContest() && !count;
   const analysis = isShown ? analyses.get(view) : null;
-  const moves = analysis ? panels.candidatesOf(analysis, analysis.to_play ?? node.to_play) : [];
+  const moves = analysis ? candidatesOf(analysis, analysis.to_play ?? node.to_play) : [];
   const next = game.node(game.next(view))?.point ?? null;
-  board.resize(game.width, game.height, (point) => panels.pointText(game, view, point, moves));
+  board.resize(game.width, game.height, (point) => pointText(game, view, point, moves));
   board.stones(tried ?? game.position(view), new Set(count?.dead));
   const owners = options.ownership && analysis?.ownership;
   if (count) board.ownership(count.owner.map((owner) => [0, 1, -1, 0][owner]));
   else board.ownership(owners ? owners.map((value) => value / 100) : null);
   board.marks(marksOf(node));
   board.candidates(options.analyse && !tried ? moves : [], next);
-  panels.showPlayer(byId("black-side"), game, view, 1);
-  panels.showPlayer(byId("white-side"), game, view, 2);
+  showPlayer(byId("black-side"), game, view, 1);
+  showPlayer(byId("white-side"), game, view, 2);
   tick();
-  panels.showEngine(byId("engine"), engine, analysis, node.to_play, options.perspective);
+  showEngine(byId("engine"), engine, analysis, node.to_play, options.perspective);
   if (count) {
-    panels.showCount(byId("candidates"), count, {
+    showCount(byId("candidates"), count, {
       agree: () => ask("agree").then(() => leaveCount()),
       again: leaveCount,
     });
   } else if (isShown && options.analyse) {
-    panels.showCandidates(byId("candidates"), game, moves, node.to_play, options.perspective, next, {
+    showCandidates(byId("candidates"), game, moves, node.to_play, options.perspective, next, {
       hover: hovered,
       play,
     });
@@ -364,7 +364,7 @@ function hovered(move) {
 }
 
 function tick() {
-  for (const colour of [1, 2]) panels.showClock(byId(colour === 1 ? "black-side" : "white-side"), game, colour);
+  for (const colour of [1, 2]) showClock(byId(colour === 1 ? "black-side" : "white-side"), game, colour);
 }
 
 /** Make the buttons anew, as the language, the game or what goes on with it has changed. */
@@ -375,7 +375,7 @@ function layOut() {
   byId("bar").replaceChildren(
     el("h1", {}, game.name || "Nobi"),
     button(t("new_game"), newGame, { id: "new" }),
-    button(t("open"), () => dialogs.openRecord(openBytes), { id: "open" }),
+    button(t("open"), () => askForRecord(openBytes), { id: "open" }),
     button(t("games"), keptGames, { id: "games" }),
     game.file ? button(t("save"), () => ask("save").then((answer) => answer && say(t("saved")))) : "",
     el("a", { class: "button", href: "/api/download", download: "" }, t("download")),
@@ -427,7 +427,7 @@ function layOut() {
 }
 
 function resign() {
-  dialogs.show(t("resign"), el("p", {}, t("resign_sure")), { action: t("resign"), submit: () => server.ask("resign") });
+  showDialog(t("resign"), el("p", {}, t("resign_sure")), { action: t("resign"), submit: () => server.ask("resign") });
 }
 
 // --- Keys, dropped and pasted records -----------------------------------------------------------------------------
