@@ -6,7 +6,7 @@ import { byId, el, svg } from "./dom.js";
 import { lossClass } from "./format.js";
 import { BLACK, Game, PASS, opponent } from "./game.js";
 import { Graph } from "./graph.js";
-import { candidatesOf, moveText, pointText, showCandidates, showCause, showClock, showCount, showEngine, showPlayer } from "./js";
+import { candidatesOf, moveText, pointText, showCandidates, showCause, showClock, showCount, showEngine, showPlayer } from "./panels.js";
 import { Server } from "./server.js";
 import { chooseLanguage, side, t } from "./texts.js";
 import { Tree } from "./tree.js";
@@ -49,7 +49,10 @@ function set(changes) {
 
 // --- What the server says -----------------------------------------------------------------------------------------
 
-const server = new Server({
+/** A record within the page itself: then there is no server, and nothing but looking. */
+const record = byId("record");
+
+const listeners = {
   hello(facts) {
     hello = facts;
     engine = facts.engine;
@@ -93,7 +96,8 @@ const server = new Server({
   },
   message: ({ text, kind }) => say(text, kind),
   lost: () => say(t("lost_connection"), "error"),
-});
+};
+const server = record ? null : new Server(listeners);
 
 function take(fields) {
   const isSame = game?.id === fields.id, before = view;
@@ -118,6 +122,7 @@ function heard(node) {
 }
 
 async function ask(name, body = {}) {
+  if (!server) return null;
   try {
     return await server.ask(name, body);
   } catch (error) {
@@ -169,7 +174,7 @@ function fork(by) {
 let isLooking = false, looksAgain = false;
 /** Tell the server what is looked at; while it is being told, only the last place counts. */
 async function look() {
-  if (view === null) return;
+  if (view === null || !server) return;
   looksAgain = true;
   if (isLooking) return;
   isLooking = true;
@@ -194,6 +199,7 @@ async function clicked(point, event = {}) {
 }
 
 async function play(point) {
+  if (!server) return playInRecord(point);
   const node = game.node(view);
   if (isContest() && view === game.at && node.to_play !== game.person) return;
   if (point !== PASS) {
@@ -208,6 +214,12 @@ async function play(point) {
   if (answer?.node === undefined) return draw();
   awaited = answer.node;
   if (game.node(awaited)) go(awaited);
+}
+
+/** Where nothing can be added, a click goes to the move that is there. */
+function playInRecord(point) {
+  const found = game.children(view).find((id) => game.node(id).point === point);
+  if (found !== undefined) go(found);
 }
 
 const MARKS = { triangle: "△", square: "□", circle: "○", cross: "×", labels: "A" };
@@ -280,7 +292,7 @@ const keptGames = () =>
   });
 
 const settings = () =>
-  showSettings({ ...hello, options }, { set, useNetwork: (name) => server.ask("network", { name }) });
+  showSettings({ networks: [], ...hello, options }, { set, useNetwork: (name) => server.ask("network", { name }) });
 
 async function threat() {
   await ask("threat", { node: view });
@@ -300,8 +312,8 @@ function draw() {
 
 function drawNow() {
   const node = game.node(view), isShown = !isContest() && !count;
-  const analysis = isShown ? analyses.get(view) : null;
-  const moves = analysis ? candidatesOf(analysis, analysis.to_play ?? node.to_play) : [];
+  const analysis = isShown ? analyses.get(view) ?? node.analysis : null;
+  const moves = analysis?.moves ? candidatesOf(analysis, analysis.to_play ?? node.to_play) : [];
   const next = game.node(game.next(view))?.point ?? null;
   board.resize(game.width, game.height, (point) => pointText(game, view, point, moves));
   board.stones(tried ?? game.position(view), new Set(count?.dead));
@@ -330,8 +342,20 @@ function drawNow() {
   if (isShown) graph.show(game, view);
   else graph.place.hidden = true;
   tree.show(game, view);
+  showCause(byId("cause"), isShown ? node.cause : null, {
+    shade: (area) => board.ownership(area ? shadedBy(area, node.colour) : null),
+    refute: (isOn) => board.line(isOn ? node.cause.refutation : null, opponent(node.colour)),
+  });
   const area = byId("comment").querySelector("textarea");
-  if (area && document.activeElement !== area) area.value = node.comment ?? "";
+  if (!server) byId("comment").textContent = node.comment ?? "";
+  else if (area && document.activeElement !== area) area.value = node.comment ?? "";
+}
+
+/** An area as ownership: whose it is after the move that lost it. */
+function shadedBy({ points, change }, colour) {
+  const values = new Array(game.width * game.height).fill(0), owner = change > 0 === (colour === BLACK) ? 1 : -1;
+  for (const point of points) values[point] = owner;
+  return values;
 }
 
 function leaveCount() {
@@ -374,11 +398,15 @@ function layOut() {
   const isPlay = isContest();
   byId("bar").replaceChildren(
     el("h1", {}, game.name || "Nobi"),
-    button(t("new_game"), newGame, { id: "new" }),
-    button(t("open"), () => askForRecord(openBytes), { id: "open" }),
-    button(t("games"), keptGames, { id: "games" }),
-    game.file ? button(t("save"), () => ask("save").then((answer) => answer && say(t("saved")))) : "",
-    el("a", { class: "button", href: "/api/download", download: "" }, t("download")),
+    ...(server
+      ? [
+          button(t("new_game"), newGame, { id: "new" }),
+          button(t("open"), () => askForRecord(openBytes), { id: "open" }),
+          button(t("games"), keptGames, { id: "games" }),
+          game.file ? button(t("save"), () => ask("save").then((answer) => answer && say(t("saved")))) : "",
+          el("a", { class: "button", href: "/api/download", download: "" }, t("download")),
+        ]
+      : []),
     button(t("more"), settings, { id: "settings" }),
   );
   byId("tools").setAttribute("aria-label", t("options"));
@@ -390,9 +418,9 @@ function layOut() {
     arrow("back", "M12 3L4 8l8 5z", () => step(-1)),
     arrow("forward", "M4 3l8 5-8 5z", () => step(1)),
     arrow("last", "M12 3v10M3 3l7 5-7 5z", () => step(10000)),
-    button(t("pass"), () => play(PASS), { id: "pass" }),
     ...(isPlay
       ? [
+          button(t("pass"), () => play(PASS), { id: "pass" }),
           button(t("undo"), () => ask("undo"), { id: "undo" }),
           button(t("hint"), hint, { id: "hint" }),
           button(t("resign"), resign, { id: "resign" }),
@@ -400,12 +428,14 @@ function layOut() {
       : [
           toggle("analyse", t("analyse"), () => set({ analyse: !options.analyse }), options.analyse),
           toggle("ownership", t("ownership"), () => set({ ownership: !options.ownership }), options.ownership),
-          button(t("threat"), threat, { id: "threat" }),
-        ]),
-    button(t("score"), score, { id: "score" }),
+          server && button(t("pass"), () => play(PASS), { id: "pass" }),
+          server && button(t("threat"), threat, { id: "threat" }),
+        ].filter(Boolean)),
+    ...(server ? [button(t("score"), score, { id: "score" })] : []),
   );
   const tools = [["play", t("play_here")], ...Object.entries(SET).map(([kind, name]) => [kind, t(name)])];
   tools.push(...Object.entries(MARKS));
+  if (!server) return draw();
   byId("comment").replaceChildren(
     ...(isPlay
       ? []
@@ -448,18 +478,20 @@ addEventListener("keydown", (event) => {
   act();
 });
 
-addEventListener("dragover", (event) => event.preventDefault());
-addEventListener("drop", async (event) => {
-  event.preventDefault();
-  const file = event.dataTransfer.files[0];
-  const bytes = file ? new Uint8Array(await file.arrayBuffer()) : new TextEncoder().encode(event.dataTransfer.getData("text"));
-  openBytes(file?.name ?? "", bytes).catch((error) => say(error.message, "error"));
-});
-addEventListener("paste", (event) => {
-  if (event.target.closest?.("textarea, input")) return;
-  const text = event.clipboardData.getData("text");
-  if (text.includes("(;")) openBytes("", new TextEncoder().encode(text)).catch((error) => say(error.message, "error"));
-});
+if (server) {
+  addEventListener("dragover", (event) => event.preventDefault());
+  addEventListener("drop", async (event) => {
+    event.preventDefault();
+    const file = event.dataTransfer.files[0];
+    const bytes = file ? new Uint8Array(await file.arrayBuffer()) : new TextEncoder().encode(event.dataTransfer.getData("text"));
+    openBytes(file?.name ?? "", bytes).catch((error) => say(error.message, "error"));
+  });
+  addEventListener("paste", (event) => {
+    if (event.target.closest?.("textarea, input")) return;
+    const text = event.clipboardData.getData("text");
+    if (text.includes("(;")) openBytes("", new TextEncoder().encode(text)).catch((error) => say(error.message, "error"));
+  });
+}
 
 const board = new Board(byId("board"), {
   play: clicked,
@@ -471,3 +503,4 @@ const graph = new Graph(byId("graph"), go);
 const tree = new Tree(byId("tree"), go);
 setInterval(() => game?.clock?.running && tick(), 250);
 set({});
+if (record) listeners.hello({ ...JSON.parse(record.textContent), engine: { state: "ready", text: "" } });

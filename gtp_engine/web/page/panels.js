@@ -4,7 +4,7 @@ import { el } from "./dom.js";
 import { stoneIcon } from "./board.js";
 import { clockText, lossClass, percent, points, short } from "./format.js";
 import { BLACK, PASS, WHITE } from "./game.js";
-import { side, t } from "./texts.js";
+import { language, side, t } from "./texts.js";
 
 /** The leads and winrates of an analysis for the side that is to see them: Black, or who is to move. */
 export function seenBy(perspective, toPlay, { winrate, lead }) {
@@ -155,3 +155,34 @@ export const moveText = (game, node) =>
   node.point === PASS
     ? t("passed", { side: side(node.colour) })
     : t("played", { side: side(node.colour), point: game.vertex(node.point) });
+
+/** Why the move was bad. `shade(area or null)` and `refute(whether)` show it on the board. */
+export function showCause(place, cause, { shade, refute }) {
+  place.hidden = !cause;
+  if (!cause || place.dataset.said === cause.texts[language()]) return;
+  place.dataset.said = cause.texts[language()];
+  const toggle = (text, act) => {
+    const button = el("button", {
+      type: "button",
+      "aria-pressed": "false",
+      onclick: () => {
+        const isOn = button.getAttribute("aria-pressed") === "false";
+        for (const other of place.querySelectorAll("button")) other.setAttribute("aria-pressed", "false");
+        shade(null);
+        refute(false);
+        button.setAttribute("aria-pressed", String(isOn));
+        if (isOn) act();
+      },
+    }, text);
+    return button;
+  };
+  place.replaceChildren(
+    el("p", {}, cause.texts[language()]),
+    el(
+      "div",
+      { class: "row" },
+      cause.areas.map((area, index) => toggle(`${t("area")} ${index + 1}`, () => shade(area))),
+      cause.refutation.length > 0 && toggle(t("refutation"), () => refute(true)),
+    ),
+  );
+}

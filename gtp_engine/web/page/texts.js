@@ -8,6 +8,7 @@ const TEXTS = {
   ai_thinks: ["Nobi is thinking", "Nobi 正在思考", "Nobi が考えています", "Nobi가 생각 중"],
   again: ["Back to the game", "继续对局", "対局に戻る", "대국으로 돌아가기"],
   analyse: ["Analyse", "分析", "解析", "분석"],
+  area: ["Area", "区域", "範囲", "영역"],
   at_hand: ["at hand", "已安装", "導入済み", "설치됨"],
   back: ["Back", "后退", "戻る", "뒤로"],
   best: ["best", "最佳", "最善", "최선"],
@@ -88,6 +89,7 @@ const TEXTS = {
   policy: ["First guess", "直觉", "第一感", "첫 느낌"],
   points_n: ["{n} points", "{n} 目", "{n} 目", "{n}집"],
   prisoners: ["prisoners", "提子", "アゲハマ", "사석"],
+  refutation: ["The answer", "对方应手", "相手の応手", "상대의 응수"],
   resign: ["Resign", "认输", "投了", "기권"],
   resign_sure: ["Resign this game?", "确定认输？", "投了しますか？", "기권하시겠습니까?"],
   result: ["Result: {text}", "结果：{text}", "結果：{text}", "결과: {text}"],
@@ -131,6 +133,9 @@ export function chooseLanguage(code) {
   document.documentElement.lang = ["en", "zh-Hans", "ja", "ko"][chosen];
   return LANGUAGES[chosen];
 }
+
+/** The code of the language that was chosen. */
+export const language = () => LANGUAGES[chosen];
 
 /** The text of this name, with `{name}` replaced by values. */
 export function t(name, values = {}) {
