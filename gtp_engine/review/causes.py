@@ -140,14 +140,14 @@ def _areas(
     for each in (point, best):
         change.pop(each, None)
     found = [
-        _area(game, colour, part, change, dict(zip(points, better, strict=True)), dict(zip(points, played, strict=True)))
+        _area(
+            game, colour, part, change, dict(zip(points, better, strict=True)), dict(zip(points, played, strict=True))
+        )
         for part in _connected(game, change)
     ]
     found.sort(key=lambda area: -abs(area.change))
     return tuple(
-        area
-        for area in found[:MOST_AREAS]
-        if abs(area.change) >= max(LEAST_AREA, LEAST_SHARE * abs(found[0].change))
+        area for area in found[:MOST_AREAS] if abs(area.change) >= max(LEAST_AREA, LEAST_SHARE * abs(found[0].change))
     )
 
 

@@ -65,7 +65,7 @@ export function showEngine(place, engine, analysis, toPlay, perspective) {
         stoneIcon(whose),
         el("strong", {}, `${percent(seen.winrate)} %`),
         el("span", {}, t("points_n", { n: points(seen.lead) })),
-        el("span", { class: "soft" }, `${short(analysis.visits)}${analysis.done ? "" : " …"}${speed}`),
+        el("span", { class: "soft" }, `${short(analysis.visits)}${analysis.done === false ? " …" : ""}${speed}`),
       ),
     );
   }
