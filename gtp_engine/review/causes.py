@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from go_rules.agreement import chains
 from go_rules.game import Game
-from go_rules.points import BLACK, COLOUR_NAMES, PASS, board_points, opponent, to_vertex
+from go_rules.points import BLACK, PASS, board_points, to_vertex
 from search.result import SearchResult
 
 LEAST_LOSS = 2.0
@@ -98,7 +98,7 @@ def find_cause(game: Game, point: int, analyse: Analyse, visits: int) -> Cause |
         loss = played.lead - better.lead  # of the opponent's, who is to move
         if loss < max(LEAST_LOSS, found[0].loss / 2 if found else 0.0):
             return None
-        areas = _areas(game, colour, point, best, _owned(better), _owned(played))
+        areas = _areas(game, point, best, _owned(better), _owned(played))
         passed = analyse(_played(game, PASS), visits) if more == CONFIRMED_BY else None
         cost = 0.0 if passed is None or best == PASS else passed.lead - better.lead
         line = played.moves[0].pv[:LONGEST_LINE] if played.moves else ()
@@ -131,7 +131,7 @@ def _confirms(area: Area, first: Area) -> bool:
 
 
 def _areas(
-    game: Game, colour: int, point: int, best: int, better: NDArray[np.float32], played: NDArray[np.float32]
+    game: Game, point: int, best: int, better: NDArray[np.float32], played: NDArray[np.float32]
 ) -> tuple[Area, ...]:
     """Group the points that change into areas, the largest first."""
     points = board_points(game.width, game.height)
@@ -172,7 +172,6 @@ def _connected(game: Game, change: dict[int, float]) -> Iterator[list[int]]:
 
 def _area(
     game: Game,
-    colour: int,
     points: list[int],
     change: dict[int, float],
     better: dict[int, float],

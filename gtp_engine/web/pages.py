@@ -1,4 +1,4 @@
-"""The page as one file that needs no server: a game, the board's scripts and its style, to open from disk or to send."""
+"""A game as a page that needs no server: one file with the board's scripts and style, to open from disk or to send."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def _with_record(record: str, title: str) -> str:
         ('<link rel="stylesheet" href="/page/style.css">', f"<style>\n{_file('style.css')}</style>"),
         (
             '<script type="module" src="/page/main.js"></script>',
-            f'<script type="application/json" id="record">{record}</script>\n  <script type="module">\n{_script()}</script>',
+            f'<script type="application/json" id="record">{record}</script>\n'
+            f'  <script type="module">\n{_script()}</script>',
         ),
         ("<title>Nobi</title>", f"<title>{html.escape(title)}</title>"),
     ):

@@ -257,9 +257,7 @@ class Table:
                     "winrate": winrate,
                     "lead": lead,
                     "moves": [told(move) for move in result.moves[:MOST_MOVES]],
-                    "ownership": None
-                    if owners is None
-                    else owners.astype(int).tolist(),
+                    "ownership": None if owners is None else owners.astype(int).tolist(),
                     "done": done,
                 },
             )

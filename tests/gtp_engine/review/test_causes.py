@@ -53,7 +53,7 @@ def judge(losses: Callable[[int], float]) -> Analyse:
         is_best = bool(game.moves) and game.moves[-1].point == at("H2")
         whites = -0.9 if is_best else 0.9
         lead = -5.0 if is_best else losses(visits) - 5.0
-        return found(game.to_play, lead, "H2", {vertex: whites for vertex in CORNER})
+        return found(game.to_play, lead, "H2", dict.fromkeys(CORNER, whites))
 
     return analyse
 
@@ -80,7 +80,10 @@ def test_it_is_said_in_four_languages(language: str) -> None:
     why = cause(lambda _visits: 12.0)
     assert why is not None
     said = why.text(language, 9)
-    assert "E5" in said and "H2" in said and "12" in said and "−11" in said
+    assert "E5" in said
+    assert "H2" in said
+    assert "12" in said
+    assert "−11" in said
     assert {"en": "the lower right", "zh": "右下角", "ja": "右下", "ko": "우하귀"}[language] in said
     assert "{" not in said
 
@@ -106,5 +109,6 @@ def test_an_area_that_more_visits_do_not_find_is_left_out() -> None:
         return sure(game, visits)
 
     why = find_cause(game_from(POSITION, to_play=BLACK), at("E5"), analyse, VISITS)
-    assert why is not None and why.areas == ()
+    assert why is not None
+    assert why.areas == ()
     assert why.text("en", 9) == "E5 lost about 12 points; H2 was urgent. The answer: H2."
