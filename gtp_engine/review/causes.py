@@ -139,12 +139,8 @@ def _areas(
     # Where either stone was put says nothing of its own: each is its player's.
     for each in (point, best):
         change.pop(each, None)
-    found = [
-        _area(
-            game, colour, part, change, dict(zip(points, better, strict=True)), dict(zip(points, played, strict=True))
-        )
-        for part in _connected(game, change)
-    ]
+    owned = [dict(zip(points, each.tolist(), strict=True)) for each in (better, played)]
+    found = [_area(game, part, change, *owned) for part in _connected(game, change)]
     found.sort(key=lambda area: -abs(area.change))
     return tuple(
         area for area in found[:MOST_AREAS] if abs(area.change) >= max(LEAST_AREA, LEAST_SHARE * abs(found[0].change))

@@ -97,7 +97,8 @@ def test_what_more_visits_do_not_say_is_not_claimed() -> None:
     assert cause(lambda visits: 12.0 if visits == VISITS else 1.0) is None
     assert cause(lambda visits: 12.0 if visits == VISITS else 5.0) is None, "less than half of it"
     why = cause(lambda visits: 12.0 if visits == VISITS else 7.0)
-    assert why is not None and why.loss == 7.0, "the confirming search counts"
+    assert why is not None
+    assert why.loss == 7.0, "the confirming search counts"
 
 
 def test_an_area_that_more_visits_do_not_find_is_left_out() -> None:
