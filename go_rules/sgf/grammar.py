@@ -61,6 +61,27 @@ class GameText:
         for match in _PROPERTY.finditer(self.structure, node.start, node.end):
             yield _name(match[1]), match.start(), match.end()
 
+    def tree(self) -> Iterator[tuple[int, dict[str, list[bytes]]]]:
+        """Yield all nodes, those of variations too, parents before children: the number of a node's parent, -1 for the
+        root's, and its properties."""
+        position, before, number, branches = 1, -1, -1, [-1]
+        properties: dict[str, list[bytes]] | None = None
+        while branches:
+            token = _MARK_AND_PROPERTY.match(self.structure, position)
+            assert token is not None
+            position = token.end()
+            if token[1] and properties is not None:
+                yield before, properties
+                before, properties = number, None
+            if token[1] == b";":
+                number, properties = number + 1, {}
+            elif token[1] == b"(":
+                branches.append(before)
+            elif token[1] == b")":
+                before = branches.pop()
+            if token[2] and properties is not None:
+                properties.setdefault(_name(token[2]), []).extend(_values(self.content, self.structure, token))
+
 
 def parse_game(data: bytes) -> GameText:
     """Parse the first game in `data`, whatever comes before it. Raises SgfError."""
@@ -266,11 +287,16 @@ def _parse(content: bytes, structure: bytes) -> GameText:
             before = mark
         position = token.end()
         if letters and is_main:
-            values = [content[token.start(3) : token.end(3)]]
-            if token[4]:
-                values += [content[v.start(1) : v.end(1)] for v in _VALUES.finditer(structure, *token.span(4))]
-            properties.setdefault(_name(letters), []).extend(values)
+            properties.setdefault(_name(letters), []).extend(_values(content, structure, token))
     return GameText(content, structure, nodes, ends)
+
+
+def _values(content: bytes, structure: bytes, token: re.Match[bytes]) -> list[bytes]:
+    """The values of the property that was found as a _MARK_AND_PROPERTY."""
+    values = [content[token.start(3) : token.end(3)]]
+    if token[4]:
+        values += [content[v.start(1) : v.end(1)] for v in _VALUES.finditer(structure, *token.span(4))]
+    return values
 
 
 @lru_cache(maxsize=256)

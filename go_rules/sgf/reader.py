@@ -131,7 +131,7 @@ class SgfGame:
             yield game, step
             if isinstance(step, Setup):
                 following = (later.colour for later in steps[index + 1 :] if isinstance(later, Move))
-                self._set_up(game, step, next(following, None))
+                set_up(game, step, self.handicap, next(following, None))
                 continue
             played += 1
             try:
@@ -153,28 +153,31 @@ class SgfGame:
         points = fixed_handicap(self.handicap, self.width, self.height)
         return (Setup(tuple(Move(BLACK, point) for point in points)), *self.steps)
 
-    def _set_up(self, game: Game, setup: Setup, next_colour: int | None) -> None:
-        if setup.is_turn_alone:
-            # In the middle of a game the next move decides; where it says something else the history is kept.
-            said = next_colour if game.moves and next_colour else setup.to_play
-            game.give_turn(said or game.to_play)
-            return
-        board = game.position["board"]
-        present = {p: int(board[p]) for p in board_points(self.width, self.height) if board[p] != EMPTY}
-        first = not present and not game.moves
-        black_only = first and len(setup.stones) > 1 and all(stone.colour == BLACK for stone in setup.stones)
-        for point in setup.cleared:
-            present.pop(point, None)
-        present.update((stone.point, stone.colour) for stone in setup.stones)
-        to_play = setup.to_play or next_colour or (WHITE if black_only else game.to_play)
-        try:
-            if black_only and self.handicap > 1 and to_play == WHITE:
-                game.place_handicap(list(present))
-            else:
-                stones = [(colour, point) for point, colour in present.items()]
-                game.set_position(stones, to_play, captured_before(game.position))
-        except RuleViolation as violation:
-            raise SgfError(f"the position set up is impossible: {violation.reason}") from None
+
+def set_up(game: Game, setup: Setup, handicap: int, next_colour: int | None) -> None:
+    """Set stones up in a game, whose file says so many handicap stones, before a move of `next_colour`, None where none
+    follows. Raises SgfError for an impossible position."""
+    if setup.is_turn_alone:
+        # In the middle of a game the next move decides; where it says something else the history is kept.
+        said = next_colour if game.moves and next_colour else setup.to_play
+        game.give_turn(said or game.to_play)
+        return
+    board = game.position["board"]
+    present = {p: int(board[p]) for p in board_points(game.width, game.height) if board[p] != EMPTY}
+    first = not present and not game.moves
+    black_only = first and len(setup.stones) > 1 and all(stone.colour == BLACK for stone in setup.stones)
+    for point in setup.cleared:
+        present.pop(point, None)
+    present.update((stone.point, stone.colour) for stone in setup.stones)
+    to_play = setup.to_play or next_colour or (WHITE if black_only else game.to_play)
+    try:
+        if black_only and handicap > 1 and to_play == WHITE:
+            game.place_handicap(list(present))
+        else:
+            stones = [(colour, point) for point, colour in present.items()]
+            game.set_position(stones, to_play, captured_before(game.position))
+    except RuleViolation as violation:
+        raise SgfError(f"the position set up is impossible: {violation.reason}") from None
 
 
 def read_sgf(path: str | os.PathLike[str]) -> SgfGame:
@@ -189,7 +192,7 @@ def read_sgf(path: str | os.PathLike[str]) -> SgfGame:
 def parse_sgf(data: bytes) -> SgfGame:
     """Parse the first game in `data`, whatever comes before it. Raises SgfError."""
     nodes = [node.properties for node in parse_game(data).nodes]
-    return _Reader(nodes[0]).game(nodes)
+    return PropertyReader(nodes[0]).game(nodes)
 
 
 # What FF[4] says of Text: other white space is a space; an escaped line break is none.
@@ -197,7 +200,7 @@ _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _BLANKS = bytes.maketrans(b"\t\v\f", b"   ")
 
 
-class _Reader:
+class PropertyReader:
     """Reads nodes (property name -> raw values), with the board size and encoding that the root states."""
 
     def __init__(self, root: Mapping[str, list[bytes]]) -> None:
@@ -212,13 +215,13 @@ class _Reader:
         comments: dict[int, str] = {}
         played = 0
         for node in nodes:
-            for step in self._steps(node):
+            for step in self.steps(node):
                 steps.append(step)
                 played += isinstance(step, Move)
                 if played > MAX_MOVES or len(steps) - played > MAX_SETUPS:
                     raise SgfError(f"more than {MAX_MOVES} moves or {MAX_SETUPS} setups")
             if "C" in node:
-                texts = comments.get(played, ""), *map(self._text, node["C"])
+                texts = comments.get(played, ""), *map(self.text, node["C"])
                 comments[played] = "\n\n".join(text for text in texts if text)
         return SgfGame(
             width=self.width,
@@ -235,10 +238,12 @@ class _Reader:
             comments=comments,
         )
 
-    def _steps(self, node: Mapping[str, list[bytes]]) -> Iterator[Move | Setup]:
-        """The setup and moves of one node. FF[4] allows only one kind; where files mix them, setup comes first."""
-        stones = [Move(BLACK, p) for p in self._points(node, "AB")] + [Move(WHITE, p) for p in self._points(node, "AW")]
-        cleared = self._points(node, "AE")
+    def steps(self, node: Mapping[str, list[bytes]]) -> Iterator[Move | Setup]:
+        """Yield the setup and the moves of one node. Raises SgfError.
+
+        FF[4] allows only one kind; where files mix them, setup comes first."""
+        stones = [Move(BLACK, p) for p in self.points(node, "AB")] + [Move(WHITE, p) for p in self.points(node, "AW")]
+        cleared = self.points(node, "AE")
         side = node.get("PL", [b""])[0].strip().upper()[:1]
         to_play = {b"B": BLACK, b"1": BLACK, b"W": WHITE, b"2": WHITE}.get(side)
         if stones or cleared or to_play is not None:
@@ -261,8 +266,8 @@ class _Reader:
                 return point_at(x, y)
         raise SgfError(f"{_shown(value)} is no point of a {self.width}x{self.height} board")
 
-    def _points(self, node: Mapping[str, list[bytes]], name: str) -> list[int]:
-        """A list of points, in which `aa:cc` is a rectangle."""
+    def points(self, node: Mapping[str, list[bytes]], name: str) -> list[int]:
+        """Return a property's list of points, in which `aa:cc` is a rectangle. Raises SgfError."""
         points: dict[int, None] = {}
         values = node.get(name, [])
         named = len(values)
@@ -304,9 +309,10 @@ class _Reader:
         return int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0
 
     def _root_text(self, name: str) -> str:
-        return self._text(self.root[name][0]).strip() if name in self.root else ""
+        return self.text(self.root[name][0]).strip() if name in self.root else ""
 
-    def _text(self, value: bytes) -> str:
+    def text(self, value: bytes) -> str:
+        """Return the text that a value says."""
         value = value.replace(b"\r\n", b"\n").replace(b"\r", b"\n").translate(_BLANKS)
         text = value.decode(self.encoding, "replace")  # first, since a backslash may be half a character
         return _ESCAPED.sub(lambda match: match[1].strip("\n"), text)

@@ -12,6 +12,7 @@ from sgfmill import sgf_grammar
 from go_rules.game import Game
 from go_rules.points import COLOUR_LETTERS, PASS, WHITE, column_of, row_of
 from go_rules.rule_names import rules_to_sgf
+from go_rules.rules import Rules
 from go_rules.sgf.grammar import SgfError
 from go_rules.sgf.reader import is_in_hundredths, is_in_stones
 from nobi_machine.files import create_whole
@@ -33,18 +34,8 @@ def to_sgf(
     `comments` are as in SgfGame, `result` is for RE. `komi` is for KM, where somebody asked for more than a game may
     have; None stands for the game's.
     """
-    root = {
-        "FF": ["4"],
-        "GM": ["1"],
-        "CA": ["UTF-8"],
-        "AP": [application],
-        "SZ": [str(game.width) if game.width == game.height else f"{game.width}:{game.height}"],
-        "KM": [_komi(game.komi if komi is None else komi)],
-        "RU": [rules_to_sgf(game.rules)],
-    }
-    for name, text in (("PB", black), ("PW", white), ("RE", result)):
-        if text:
-            root[name] = [text]
+    terms = root_terms(game.width, game.height, game.rules, game.komi if komi is None else komi, application)
+    root = {name: [text] for name, text in {**terms, "PB": black, "PW": white, "RE": result}.items() if text}
     if game.handicap:
         root["HA"] = [str(len(game.handicap))]
     for stone in game.setup:
@@ -61,6 +52,19 @@ def to_sgf(
     tree.sequence = [{name: [escaped(text) for text in texts] for name, texts in node.items()} for node in nodes]
     serialised: bytes = sgf_grammar.serialise_game_tree(tree)
     return serialised.decode("utf-8")
+
+
+def root_terms(width: int, height: int, rules: Rules, komi: float, application: str = "Nobi") -> dict[str, str]:
+    """Return what the root of every game in UTF-8 says: the texts by the names of the properties."""
+    return {
+        "FF": "4",
+        "GM": "1",
+        "CA": "UTF-8",
+        "AP": application,
+        "SZ": str(width) if width == height else f"{width}:{height}",
+        "KM": _komi(komi),
+        "RU": rules_to_sgf(rules),
+    }
 
 
 def write_sgf(path: str | os.PathLike[str], text: str) -> None:

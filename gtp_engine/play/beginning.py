@@ -107,7 +107,7 @@ def _resumed(record: Record) -> Beginning:
     loaded = record.game
     if PERSON in (loaded.black, loaded.white) and _RESULT.fullmatch(loaded.result):
         game, komi, person = record.to_game(), _komi(record), BLACK if loaded.black == PERSON else WHITE
-        if game_record(game, person, loaded.result, komi).encode() == record.content:
+        if game_record(game, person, loaded.result, komi) == record.content:
             return Beginning(game, komi, person, loaded.result, record.content)
     raise record.error("not kept by `nobi play`; begin with it by --from, and keep the game in a new file")
 

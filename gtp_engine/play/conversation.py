@@ -274,7 +274,7 @@ class Conversation:
         except OSError as error:
             self._say(f"not kept: {explain(error)}; the next move tries again, and save FILE.sgf keeps it elsewhere")
 
-    def _record(self) -> str:
+    def _record(self) -> bytes:
         return game_record(self._game, self._person, self.result, self._session.komi)
 
     def _say(self, text: str) -> None:

@@ -186,7 +186,7 @@ def _marked_points(width: int, height: int) -> list[int]:
     return fixed_handicap(most, width, height) if most else []
 
 
-def game_record(game: Game, person: int, result: str, komi: float) -> str:
-    """Write a game of a person, whose colour is `person`, as SGF text."""
+def game_record(game: Game, person: int, result: str, komi: float) -> bytes:
+    """Write a game of a person, whose colour is `person`, as SGF."""
     names = {person: PERSON, opponent(person): "Nobi"}
-    return to_sgf(game, black=names[BLACK], white=names[WHITE], result=result, komi=komi)
+    return to_sgf(game, black=names[BLACK], white=names[WHITE], result=result, komi=komi).encode()

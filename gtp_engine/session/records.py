@@ -113,10 +113,9 @@ class GameFiles:
         if kept is not None and content is not None:
             self._known[kept] = content
 
-    def keep(self, text: str) -> None:
+    def keep(self, content: bytes) -> None:
         """Write the game to the file that it is kept in, if there is one. Raises OSError, also where the file is gone
         or is not as this session left it."""
-        content = text.encode()
         if self.kept is None or self._known.get(self.kept) == content:
             return
         if self.kept in self._known:
@@ -125,18 +124,18 @@ class GameFiles:
             create_whole(self.kept, content)
         self._known[self.kept] = content
 
-    def save(self, path: Path, text: str) -> None:
+    def save(self, path: Path, content: bytes) -> None:
         """Write the game to a new file, or again to one that this session has written. Raises OSError."""
-        target, content = followed(path), text.encode()
+        target = followed(path)
         if target in self._known and os.path.lexists(target):
             _replace(target, self._known[target], content)
         else:
             create_whole(path, content)
         self._known[target] = content
 
-    def have(self, text: str) -> bool:
+    def have(self, content: bytes) -> bool:
         """Return whether one of the files has been given this game."""
-        return text.encode() in self._known.values()
+        return content in self._known.values()
 
 
 def _replace(path: Path, before: bytes, content: bytes) -> None:

@@ -53,7 +53,7 @@ from nobi_machine.terminal import tables_console
 from nobi_machine.text import printable, printable_path, shown
 
 if TYPE_CHECKING:
-    from gtp_engine.fetching import Connections
+    from gtp_engine.fetching import Connections, Progress
 
 
 MEASURE_SECONDS = 3.0
@@ -180,9 +180,9 @@ def _plays(configuration: Configuration, network: Path) -> bool:
 # --- Getting ------------------------------------------------------------------------------------------------------
 
 
-def fetched(name: str, table: tuple[Published, ...] = PUBLISHED) -> Path:
+def fetched(name: str, table: tuple[Published, ...] = PUBLISHED, progress: Progress | None = None) -> Path:
     """Return the path of a published network, after it has been fetched if it is not at hand. Raises UserError and
-    OSError."""
+    OSError. `progress` is told how far it is, in place of a bar in the terminal."""
     network = published_as(name, table)
     if network is None:
         begin = [each.name for each in table if each.name.startswith(name)]
@@ -196,12 +196,12 @@ def fetched(name: str, table: tuple[Published, ...] = PUBLISHED) -> Path:
             return each.path
     folder = _folder()
     with folder_for_one(folder):
-        return _fetch(network, folder)
+        return _fetch(network, folder, progress)
 
 
-def _fetch(network: Published, folder: Path) -> Path:
+def _fetch(network: Published, folder: Path, progress: Progress | None) -> Path:
     """Fetch a network from the first of its sources that has it. Raises UserError and OSError."""
-    from gtp_engine.fetching import Connections, FetchError, Progress, server_of
+    from gtp_engine.fetching import Connections, FetchError, server_of
     from gtp_engine.package_index import PackageIndex
 
     target = folder / network.file_name
@@ -230,7 +230,7 @@ def _fetch(network: Published, folder: Path) -> Path:
         note(f"{failed}fetching {network.name}, {_megabytes(network.size)} MB, from {place}")
         try:
             with ProgressBar(network.name, network.size, text=in_megabytes) as bar:
-                content = fetch(bar.update)
+                content = fetch(progress or bar.update)
         except FetchError as error:
             reasons.append(str(error))
             continue

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import socket
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,21 +14,28 @@ from gtp_engine.configuration.configuration import tell
 from gtp_engine.configuration.parameters import Count, config_options, parameter_options
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
+from gtp_engine.session.records import ABSENT
 from nobi_machine.interruption import EXIT_INTERRUPTED
+from nobi_machine.streams import flush_stdout, note
+
+if TYPE_CHECKING:
+    from gtp_engine.configuration.configuration import Configuration
 
 PORT = 7274
 LOCAL = "127.0.0.1"
-GRACE = 2.0
-"""Seconds that the engine has to end its search."""
+EVERYWHERE = ("0.0.0.0", "::")
+GRACE = 2
+"""Seconds that answers have to be sent, and then that a search has to end."""
 
 
 @click.command()
 @click.argument("record", metavar="[GAME.sgf]", required=False, type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--port", type=Count(0, 65535), default=PORT, show_default=True, metavar="N", help="0 takes a free one.")
-@click.option("--host", default=LOCAL, show_default=True, metavar="ADDRESS", help="Where to listen; others than the "
-              "default let other machines in.")  # fmt: skip
-@click.option("--no-browser", is_flag=True, help="Show the link only.")
-@parameter_options("web")
+@click.option(
+    "--host", default=LOCAL, show_default=True, metavar="ADDRESS", help="Where to listen; another lets machines in."
+)
+@click.option("--no-browser", is_flag=True, help="Open no browser, but show the link alone.")
+@parameter_options("web", absent=ABSENT | {"visits": "no limit"})
 @config_options
 def web(
     record: Path | None,
@@ -37,40 +46,59 @@ def web(
     settings: tuple[str, ...],
     **options: Any,
 ) -> int:
-    """Play, analyse and review on a board in the browser."""
-    configuration = load(config_file, settings, options)
+    """Play, analyse and review on a board in the browser.
+
+    The board opens in your browser, with GAME.sgf if you name one. Every game is kept in your data folder as it is
+    played. The link that is shown lets one browser in; another one is shown as soon as it was used. Ctrl-C ends Nobi.
+    """
     from gtp_engine.players import check
 
-    configuration = check(configuration)
+    configuration = check(load(config_file, settings, options))
     tell(configuration)
     listening = _listen(host, port)
+    with listening:
+        _serve(configuration, record, host, listening, no_browser)
+    return EXIT_INTERRUPTED
+
+
+def _serve(
+    configuration: Configuration, record: Path | None, host: str, listening: socket.socket, no_browser: bool
+) -> None:
+    """Serve until a signal ends that. Raises UserError and OSError."""
     import uvicorn
 
+    from gtp_engine.players import compile_beside
+    from gtp_engine.session.loading import warm_up_rules
     from gtp_engine.web.server import Entrance, make_app
     from gtp_engine.web.streams import Streams
     from gtp_engine.web.table import Table
 
     port = listening.getsockname()[1]
-    base = f"http://{host}:{port}/"
+    shown_host = LOCAL if host in EVERYWHERE else f"[{host}]" if ":" in host else host
     entrance = Entrance(
-        frozenset({"localhost", LOCAL, "[::1]", host}),
-        f"nobi_{port}",
-        lambda token: click.echo(f"for another browser: {base}?token={token}"),
+        host, port, lambda token: note(f"for another browser: http://{shown_host}:{port}/?token={token}")
     )
     streams = Streams()
     table = Table(configuration, streams)
     streams.on_end = table.left
+    if record is not None:
+        warm_up_rules(lambda: compile_beside(configuration))
+        table.open_file(record)
 
     class Server(uvicorn.Server):
-        """Ends the streams first, which would hold the end up."""
+        """Ends first what would hold the end up."""
 
         def handle_exit(self, sig: int, frame: Any) -> None:
             streams.close()
+            table.engine.begin_shutdown()
             super().handle_exit(sig, frame)
 
-    link = f"{base}?token={entrance.token}"
+    link = f"http://{shown_host}:{port}/?token={entrance.token}"
     click.echo(f"Nobi is at {link} (Ctrl-C ends it)")
-    table.begin()
+    flush_stdout()
+    if host not in (LOCAL, "localhost", "::1"):
+        note("other machines can reach this board, and whoever sees the link or the traffic can use it")
+    table.engine.begin()
     if not no_browser:
         import webbrowser
 
@@ -82,17 +110,17 @@ def web(
         ws="none",
         lifespan="off",
         log_config=None,
+        log_level=None if os.environ.get("NOBI_DEBUG") else "critical",
         access_log=False,
         server_header=False,
-        timeout_graceful_shutdown=2,
+        timeout_graceful_shutdown=GRACE,
     )
     try:
         Server(config).run([listening])
     except KeyboardInterrupt:
-        return EXIT_INTERRUPTED
+        pass
     finally:
-        table.close(GRACE)
-    return 0
+        table.engine.close(GRACE)
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -100,9 +128,13 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind, protocol)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if os.name == "posix":  # Windows would let two programs have the same port
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
         listening.listen()
     except OSError as error:
-        raise UserError(f"cannot listen at {host}:{port}: {error.strerror}; --port N names another port") from None
+        reason = error.strerror
+        if error.errno == errno.EADDRINUSE:
+            reason = f"another program listens there, perhaps another `nobi web`; --port {port + 1} takes another port"
+        raise UserError(f"{host}, port {port}: {reason}") from None
     return listening

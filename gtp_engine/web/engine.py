@@ -1,5 +1,5 @@
 """The thread that thinks for the pages: what was asked for in turn, and while nothing was, the analysis of the position
-that a page looks at."""
+that a page looks at. While nobody asks and nobody looks it waits."""
 
 from __future__ import annotations
 
@@ -11,18 +11,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from go_rules.game import Game
+from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.errors import Refused, explain
+from gtp_engine.session.clock import Clock
+from gtp_engine.session.loading import warm_up_rules
 from gtp_engine.session.session import Session
-from search.request import Limits, ReportRequest
+from search.request import OWNERSHIP_AT_THE_END, Limits, ReportRequest
 from search.result import SearchResult
 
 MOST_WAITING = 8
 """Searches that may wait for another one."""
-REPORT_SECONDS = 0.25
-"""Between two reports of an analysis."""
+FIRST_REPORT, REPORT_SECONDS = 0.1, 0.25
+"""Until the first report of an analysis, and between two."""
+MOMENT = Limits(600, 1.5, may_stop_early=False)
+"""Of a search for a hint, a threat, and for dead stones."""
 
 Task = Callable[[threading.Event], Any]
-"""What thinks until it is done or the event is set."""
+"""What thinks until it is done or the event is set, and returns what was asked for."""
 
 
 @dataclass(frozen=True)
@@ -42,18 +47,24 @@ class Look:
 class Engine:
     """Carries out one search at a time, in a thread of its own."""
 
-    def __init__(self, session: Session, on_state: Callable[[str, str], None]) -> None:
-        """`on_state` receives what the engine does, for pages, and a line about it."""
-        self.session = session
+    session: Session
+    """Only tasks may use it."""
+
+    def __init__(self, configuration: Configuration, on_state: Callable[[str, str], None]) -> None:
+        """`on_state` receives what the engine does, as pages call it, and a line about it."""
+        self.configuration = configuration
+        self.rules_ready = threading.Event()
+        """Set when moves can be played, or never will be."""
         self._on_state = on_state
         self._changed = threading.Condition()
         self._waiting: deque[tuple[Task, Future[Any]]] = deque()
         self._look: Look | None = None
-        self._looked: object = None
-        self._stop_looking = threading.Event()
-        self._stop = threading.Event()
+        self._finished: object = None
+        """The key of the look that was analysed to its end."""
+        self._stop, self._stop_looking = threading.Event(), threading.Event()
         self._is_closed = False
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
+        self.session = Session.of(configuration, *configuration.engine.board)
 
     def begin(self) -> None:
         """Load the rules and the player, and carry out what is asked for."""
@@ -63,21 +74,25 @@ class Engine:
         """Carry a task out when those before it are done. Raises Refused where too many wait."""
         future: Future[Any] = Future()
         with self._changed:
-            if len(self._waiting) >= MOST_WAITING:
-                raise Refused("the engine has enough to do; try again when it has answered")
+            if self._is_closed or len(self._waiting) >= MOST_WAITING:
+                raise Refused("the engine has enough to do; ask again when it has answered")
             self._waiting.append((task, future))
             self._stop_looking.set()
             self._changed.notify_all()
         return future
 
     def look(self, look: Look | None) -> None:
-        """Analyse another position while nothing is asked for, or none."""
+        """Analyse this position while nothing is asked for, or none."""
         with self._changed:
             if look is None or self._look is None or look.key != self._look.key:
-                self._looked = None
+                self._finished = None
                 self._stop_looking.set()
             self._look = look
             self._changed.notify_all()
+
+    def hurry(self) -> None:
+        """End the search that was asked for: what it has found by now is its answer."""
+        self._stop.set()
 
     def interrupt(self) -> None:
         """End the search that was asked for, and drop those that wait for it."""
@@ -87,23 +102,66 @@ class Engine:
             self._waiting.clear()
             self._stop.set()
 
-    def close(self, seconds: float) -> None:
-        """End whatever it does, and wait so long for that."""
+    def begin_shutdown(self) -> None:
+        """Have everybody give up who waits. A signal's handler may call this."""
         self._is_closed = True
+        self.rules_ready.set()
+        self.session.begin_shutdown()
         self.interrupt()
         self.look(None)
-        self.session.begin_shutdown()
+
+    def close(self, seconds: float) -> None:
+        """End what is thought about, and wait so long for that."""
+        self.begin_shutdown()
         self._thread.join(seconds)
+
+    # --- For tasks --------------------------------------------------------------------------------------------
+
+    def analyse(
+        self, game: Game, limits: Limits, stop: threading.Event, report: ReportRequest | None = None, colour: int = 0
+    ) -> SearchResult:
+        """Search a position as for an analyst, with `colour` to move or whose turn it is."""
+        own = self.session.game
+        if (own.width, own.height) != (game.width, game.height):
+            self.sit_down(game, None)
+        return self.session.analyse(limits, stop, colour=colour or None, report=report, game=game)
+
+    def glance(self, game: Game, stop: threading.Event, colour: int) -> SearchResult:
+        """Search a position for a moment, with ownership in the result."""
+        return self.analyse(game, MOMENT, stop, OWNERSHIP_AT_THE_END, colour)
+
+    def sit_down(self, game: Game, clock: Clock | None) -> None:
+        """Have the session go on with a game, on this clock."""
+        self.session.clock = Clock()
+        self.session.replace_game(game.copy(), game.komi)
+        self.session.clock = clock or Clock()
+
+    def use(self, configuration: Configuration) -> None:
+        """Go on with another configuration's player. Raises what prevents it, and then keeps the one before."""
+        session = Session.of(configuration, *configuration.engine.board)
+        self._on_state("loading", "")
+        session.load()
+        before, self.session, self.configuration = self.session, session, configuration
+        before.close()
+        self._finished = None
 
     # --- The thread -------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
+        from gtp_engine.players import compile_beside
+
+        def compiling() -> None:
+            self._on_state("compiling", "preparing for this computer; this happens once")
+            compile_beside(self.configuration)
+
         try:
+            warm_up_rules(compiling)
+            self.rules_ready.set()
             self.session.load()
+            self._on_state("ready", "")
         except Exception as error:
             self._on_state("failed", explain(error))
-            return
-        self._on_state("ready", "")
+        self.rules_ready.set()
         while not self._is_closed:
             task, look = self._next()
             if task is not None:
@@ -118,45 +176,37 @@ class Engine:
             return (self._waiting.popleft(), None) if self._waiting else (None, self._wanted())
 
     def _wanted(self) -> Look | None:
-        look = self._look
-        return look if look is not None and look.key != self._looked else None
+        return self._look if self._look is not None and self._look.key != self._finished else None
 
     def _carry_out(self, task: Task, future: Future[Any]) -> None:
         if not future.set_running_or_notify_cancel():
             return
         self._on_state("thinking", "")
         try:
-            future.set_result(task(self._stop))
+            answer = task(self._stop)
         except Exception as error:
+            self._on_state("failed", explain(error))
             future.set_exception(error)
-        self._on_state("ready", "")
+        else:
+            self._on_state("ready", "")
+            future.set_result(answer)
 
     def _analyse(self, look: Look) -> None:
         self._on_state("analysing", "")
-        report = ReportRequest(
-            lambda result: look.report(result, False), every=REPORT_SECONDS, first=0.1, ownership=look.ownership
-        )
         stop = self._stop_looking
+
+        def report(result: SearchResult) -> None:
+            if not stop.is_set():
+                look.report(result, False)
+
+        request = ReportRequest(report, REPORT_SECONDS, FIRST_REPORT, look.ownership)
         try:
-            result = self.analyse(look.game, Limits(look.visits, may_stop_early=False), stop, report)
+            result = self.analyse(look.game, Limits(look.visits, may_stop_early=False), stop, request)
         except Exception as error:
-            self._looked = look.key
+            self._finished = look.key
             self._on_state("failed", explain(error))
             return
         if not stop.is_set():
-            self._looked = look.key
+            self._finished = look.key
             look.report(result, True)
         self._on_state("ready", "")
-
-    def analyse(
-        self, game: Game, limits: Limits, stop: threading.Event, report: ReportRequest | None = None, colour: int = 0
-    ) -> SearchResult:
-        """Search a position as for an analyst, with `colour` to move or whose turn it is. Only tasks call this."""
-        self.stand_on(game)
-        return self.session.analyse(limits, stop, colour=colour or None, report=report, game=game, may_end_empty=True)
-
-    def stand_on(self, game: Game) -> None:
-        """Have the player ready for a board of this game's size. Only tasks call this."""
-        own = self.session.game
-        if (own.width, own.height) != (game.width, game.height):
-            self.session.replace_game(Game(game.width, game.height, game.rules, game.komi))

@@ -7,6 +7,8 @@ that pages of other origins make.
 
 from __future__ import annotations
 
+import ipaddress
+import re
 import secrets
 from collections.abc import Callable
 from pathlib import Path
@@ -30,6 +32,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from gtp_engine.errors import explain, is_of_user
 from gtp_engine.web.streams import Streams
 from gtp_engine.web.table import Table
+from nobi_machine.text import shown
 
 PAGE = Path(__file__).parent / "page"
 MOST_BYTES = 4 << 20
@@ -42,28 +45,33 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 """What goes with every answer."""
+_NO_NAME = re.compile("[^A-Za-z0-9._-]")
+"""What a file's name has not in a header."""
 NO_ENTRY = "this page is for whoever started it: open the link that `nobi web` shows in its terminal"
 
 
 class Entrance:
     """Who may come in: names of this machine, a token that is good once, and the cookie that it is exchanged for."""
 
-    def __init__(self, names: frozenset[str], cookie: str, on_token: Callable[[str], None]) -> None:
-        """`on_token` receives a new token whenever one was used."""
-        self.names, self.cookie = names, cookie
-        self.token, self._secret = secrets.token_urlsafe(24), secrets.token_urlsafe(32)
+    def __init__(self, host: str, port: int, on_token: Callable[[str], None]) -> None:
+        """`host` and `port` are where the server listens; `on_token` receives a new token whenever one was used."""
+        self._names = {"localhost", "127.0.0.1", "[::1]", host, f"[{host}]"}
+        self._takes_addresses = host in ("0.0.0.0", "::")
+        self._cookie = f"nobi_{port}"  # cookies are of a host, whatever the port
+        self._secret = secrets.token_urlsafe(32)
         self._on_token = on_token
+        self.token = secrets.token_urlsafe(24)
 
     def refusal(self, request: Request) -> str:
         """Say why a request is not let in; nothing if it is."""
         host = request.headers.get("host", "")
-        name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
-        if name.lower() not in self.names:
-            return f"{host[:60]!r} is no name of this server"
+        name = re.sub(":[0-9]+$", "", host).lower()
+        if name not in self._names and not (self._takes_addresses and _is_address(name)):
+            return f"{shown(host)} is no name of this server"
         origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site", "none")
-        if origin not in (None, f"{request.url.scheme}://{host}") or site not in ("none", "same-origin"):
-            return "another site's page may not ask this"
-        if secrets.compare_digest(request.cookies.get(self.cookie, "").encode(), self._secret.encode()):
+        if origin not in (None, f"http://{host}") or (site not in ("none", "same-origin") and request.url.path != "/"):
+            return "a page of another site may not ask this"
+        if secrets.compare_digest(request.cookies.get(self._cookie, "").encode(), self._secret.encode()):
             return ""
         return NO_ENTRY
 
@@ -74,8 +82,17 @@ class Entrance:
         self.token = secrets.token_urlsafe(24)
         self._on_token(self.token)
         response = RedirectResponse("/", 303)
-        response.set_cookie(self.cookie, self._secret, httponly=True, samesite="strict")
+        response.set_cookie(self._cookie, self._secret, httponly=True, samesite="strict")
         return response
+
+
+def _is_address(name: str) -> bool:
+    """Whether a name is an address, which nobody can have lead elsewhere."""
+    try:
+        ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return True
 
 
 class Guard:
@@ -115,19 +132,24 @@ def make_app(table: Table, streams: Streams, entrance: Entrance) -> Starlette:
             return _error(503, "too many pages look on")
         return StreamingResponse(streams.events(table.hello), media_type="text/event-stream")
 
+    async def download(_request: Request) -> Response:
+        name, content = await run_in_threadpool(table.download)
+        headers = {"Content-Disposition": f'attachment; filename="{_NO_NAME.sub("_", name)}"'}
+        return Response(content, media_type="application/x-go-sgf", headers=headers)
+
     async def carry_out(request: Request) -> Response:
         name = request.path_params["name"]
         if name not in table.operations:
-            return _error(404, f"there is no {name[:60]!r} to ask for")
+            return _error(404, f"there is no {shown(name)} to ask for")
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             return _error(415, "what is asked for must be application/json")
-        body = b""
+        body = bytearray()
         async for chunk in request.stream():
             body += chunk
             if len(body) > MOST_BYTES:
                 return _error(413, f"more than {MOST_BYTES >> 20} MiB")
         try:
-            return JSONResponse(await run_in_threadpool(table.carry_out, name, body))
+            return JSONResponse(await run_in_threadpool(table.operations[name], bytes(body)))
         except Exception as error:
             return _error(400 if is_of_user(error) else 500, explain(error))
 
@@ -135,6 +157,7 @@ def make_app(table: Table, streams: Streams, entrance: Entrance) -> Starlette:
         routes=[
             Route("/", index),
             Route("/api/events", events),
+            Route("/api/download", download),
             Route("/api/{name}", carry_out, methods=["POST"]),
             Mount("/page", StaticFiles(directory=PAGE)),
         ],

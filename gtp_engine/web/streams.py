@@ -19,10 +19,11 @@ MOST_PENDING = 64
 MOST_STREAMS = 32
 HEARTBEAT = 15.0
 """Seconds after which a silent stream sends a line, so that a reader that vanished is found out."""
-REPLACEABLE = frozenset({"analysis", "engine", "games", "clock"})
+REPLACEABLE = frozenset({"analysis", "engine", "games", "clock", "networks", "progress"})
 """The events of which only the latest counts."""
 
-Hello = Callable[["Stream"], dict[str, Any]]
+Hello = Callable[[str], dict[str, Any]]
+"""Tells a page, which is called so, everything."""
 
 
 class Streams:
@@ -31,8 +32,8 @@ class Streams:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         """Held while what a `hello` says is changed and published, so that no stream misses a change."""
-        self.on_end: Callable[[Stream], None] = lambda _stream: None
-        """Called when a page has left."""
+        self.on_end: Callable[[str], None] = lambda _page: None
+        """Called when a page has left, with its name."""
         self._open: list[Stream] = []
         self._number = 0
         self._is_closed = False
@@ -51,6 +52,11 @@ class Streams:
             self._is_closed = True
             for stream in self._open:
                 stream.wake()
+
+    @property
+    def has_readers(self) -> bool:
+        """Whether any page looks on."""
+        return bool(self._open)
 
     @property
     def has_room(self) -> bool:
@@ -73,12 +79,12 @@ class Streams:
         finally:
             with self.lock:
                 self._open.remove(stream)
-            self.on_end(stream)
+            self.on_end(stream.name)
 
     def _hello(self, stream: Stream, hello: Hello) -> bytes:
         with self.lock:
             stream.catch_up()
-            return _event(self._number, "hello", hello(stream))
+            return _event(self._number, "hello", hello(stream.name))
 
 
 class Stream:

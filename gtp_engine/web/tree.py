@@ -1,6 +1,7 @@
-"""A game with its variations: nodes, the board at each of them, and what the page is told of them.
+"""A game with its variations: nodes, the board at each of them, and how SGF files say them.
 
-To the page points are integers, row by row from the top left; a pass is -1.
+What an SGF file says beyond moves and stones stays in its nodes as the bytes that it is, so that a game which is read
+and written loses nothing. To pages points are integers, row by row from the top left; a pass is -1.
 """
 
 from __future__ import annotations
@@ -9,26 +10,34 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from go_rules.game import Game, Move, RuleViolation
-from go_rules.points import BLACK, EMPTY, PASS, board_points, column_of, point_at, row_of, to_vertex
+from go_rules.points import (
+    BLACK,
+    COLOUR_LETTERS,
+    COLOUR_NAMES,
+    EMPTY,
+    PASS,
+    WHITE,
+    column_of,
+    point_at,
+    row_of,
+    to_vertex,
+)
 from go_rules.rules import Rules
+from go_rules.sgf.grammar import SgfError, is_text, known_encoding, parse_game
+from go_rules.sgf.reader import PropertyReader, Setup, parse_sgf, set_up
+from go_rules.sgf.writer import coordinates, escaped, root_terms
 from gtp_engine.errors import Refused
+from gtp_engine.web.judgement import Opinion
 
 PAGE_PASS = -1
-"""What the page calls a pass."""
-
-
-@dataclass(frozen=True)
-class Opinion:
-    """What a search thinks of a position, in black's view."""
-
-    visits: int
-    winrate: float
-    """0..1."""
-    lead: float
-    """Points."""
-    ranks: dict[int, int]
-    """The moves that were looked at: 1 for the best."""
+MOST_NODES = 20_000
+MARKS = {"triangle": "TR", "square": "SQ", "circle": "CR", "cross": "MA"}
+"""The properties of marks by what pages call them. Those with letters are in LB."""
+STEPS = ("B", "W", "AB", "AW", "AE", "PL")
+"""The properties that change the board."""
 
 
 @dataclass(eq=False)
@@ -37,14 +46,27 @@ class Node:
 
     id: int
     parent: Node | None
-    move: Move | None = None
+    step: Move | Setup | None = None
+    properties: dict[str, list[bytes]] = field(default_factory=dict)
+    """What else an SGF file says here: the bytes between the brackets, escaped."""
     children: list[Node] = field(default_factory=list)
+    """The main line's first."""
     taken: list[int] = field(default_factory=list)
-    """The points of the stones that the move took off, as the page calls them."""
+    """The points of the stones that the move took off."""
     to_play: int = BLACK
     number: int = 0
     """The moves that led here."""
     opinion: Opinion | None = None
+    depth: int = field(init=False)
+    """How many nodes are before it."""
+
+    def __post_init__(self) -> None:
+        self.depth = 0 if self.parent is None else self.parent.depth + 1
+
+    @property
+    def move(self) -> Move | None:
+        """The move that led here, if it was one."""
+        return self.step if isinstance(self.step, Move) else None
 
     def line(self) -> list[Node]:
         """List the nodes from the root to this one."""
@@ -59,29 +81,22 @@ class Node:
 class GameTree:
     """A game with its variations, and a board that stands at one of its nodes."""
 
-    def __init__(self, width: int, height: int, rules: Rules, komi: float) -> None:
-        self.width, self.height = width, height
-        self.rules, self.komi = rules, komi
-        self.handicap: list[int] = []
-        self.root = Node(0, None)
+    def __init__(self, width: int, height: int, rules: Rules, komi: float, handicap: tuple[int, ...] = ()) -> None:
+        """Begin a game. `handicap` are the points of black's stones."""
+        self.width, self.height, self.rules, self.komi = width, height, rules, komi
+        self.handicap = len(handicap)
+        self.encoding = "utf-8"
+        terms = root_terms(width, height, rules, komi) | ({"HA": str(len(handicap))} if handicap else {})
+        self.root = Node(0, None, properties={name: [escaped(text)] for name, text in terms.items()})
         self.nodes = {0: self.root}
+        self.left_out = ""
+        """What the file says that cannot be played, in a line."""
         self._next = 1
         self._board: Game | None = None
         self._stands = self.root
-
-    # --- Points -----------------------------------------------------------------------------------------------
-
-    def on_page(self, point: int) -> int:
-        """Return what the page calls a point."""
-        return PAGE_PASS if point == PASS else row_of(point) * self.width + column_of(point)
-
-    def from_page(self, number: int) -> int:
-        """Return the point that the page means. Raises Refused."""
-        if number == PAGE_PASS:
-            return PASS
-        if not 0 <= number < self.width * self.height:
-            raise Refused(f"{number} is no point of this board")
-        return point_at(number % self.width, number // self.width)
+        if handicap:
+            self.root.step = Setup(tuple(Move(BLACK, point) for point in handicap), (), WHITE)
+            self.root.to_play = WHITE
 
     # --- Nodes ------------------------------------------------------------------------------------------------
 
@@ -98,40 +113,72 @@ class GameTree:
             node = node.children[0]
         return node
 
+    def in_order(self) -> Iterator[Node]:
+        """Yield all nodes, parents before children, the main line first."""
+        waiting = [self.root]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting += reversed(node.children)
+
     def board(self, node: Node) -> Game:
         """Return the game as it stands at a node. It is only to be read, and changes with the next call."""
-        if self._board is None:
-            self._board, self._stands = self._first(), self.root
-        line, stands = node.line(), self._stands.line()
-        common = sum(one is other for one, other in zip(line, stands, strict=False))
-        for each in reversed(stands[common:]):
-            if each.move is not None:
-                self._board.undo()
-        for each in line[common:]:
+        left, entered = list[Node](), list[Node]()
+        before, after = self._stands, node
+        while before is not after:
+            if before.depth >= after.depth:
+                left.append(before)
+                assert before.parent is not None
+                before = before.parent
+            else:
+                entered.append(after)
+                assert after.parent is not None
+                after = after.parent
+        if self._board is None or any(isinstance(each.step, Setup) for each in left):
+            self._board, entered = Game(self.width, self.height, self.rules, self.komi), node.line()[::-1]
+            self._stands = self.root
+        else:
+            for each in left:
+                if each.move is not None:
+                    self._board.undo()
+            self._stands = before
+        for each in reversed(entered):
             self._apply(self._board, each)
-        self._stands = node
+            self._stands = each
         return self._board
 
-    def play(self, node: Node, colour: int, point: int) -> tuple[Node, bool]:
-        """Return the node of a move at this node, and whether it is new. Raises Refused where it is not allowed."""
+    def play(self, node: Node, colour: int, point: int) -> Node:
+        """Return the node of a move at this node, which is new or was there. Raises Refused where it is not allowed."""
+        move = Move(colour, point)
         for child in node.children:
-            if child.move == Move(colour, point):
-                return child, False
-        game = self.board(node)
-        before = game.position["board"].copy()
+            if child.step == move:
+                return child
+        reason = self.board(node).violation(colour, point)
+        if reason is not None:
+            raise Refused(f"{to_vertex(point, self.height)} is not allowed: {reason}")
+        return self._add(node, move)
+
+    def set_up(self, node: Node, setup: Setup) -> Node:
+        """Return the node where these stones are set up: a new one after this node, or this one, where nothing was
+        played here and after it. Raises Refused for an impossible position."""
+        if node.move is None and not node.children:
+            before = node.step
+            node.step, self._board = _merged(before, setup), None
+            try:
+                self._arrive(node)
+            except SgfError as error:
+                node.step, self._board = before, None
+                raise Refused(str(error)) from None
+            return node
         try:
-            game.play(colour, point)
-        except RuleViolation as error:
-            raise Refused(f"{to_vertex(point, self.height)} is not allowed: {error.reason}") from None
-        child = self._add(node, Move(colour, point))
-        self._stands = child
-        self._look(child, game, before)
-        return child, True
+            return self._add(node, setup)
+        except SgfError as error:
+            raise Refused(str(error)) from None
 
     def remove(self, node: Node) -> list[int]:
-        """Take a node and all that follows it out of the game. Returns their ids."""
+        """Take a node that is not the root, and all that follows it, out of the game. Returns their ids."""
         assert node.parent is not None
-        self.board(node.parent)
+        self._stands, self._board = self.root, None
         node.parent.children.remove(node)
         waiting, removed = [node], []
         while waiting:
@@ -141,65 +188,231 @@ class GameTree:
             waiting += each.children
         return removed
 
-    def _first(self) -> Game:
-        game = Game(self.width, self.height, self.rules, self.komi)
-        if self.handicap:
-            game.place_handicap(self.handicap)
-        return game
+    def promote(self, node: Node) -> bool:
+        """Make the line to a node the main line. Returns whether it was another one before."""
+        changed = False
+        for each in node.line()[1:]:
+            assert each.parent is not None
+            siblings = each.parent.children
+            changed |= siblings[0] is not each
+            siblings.remove(each)
+            siblings.insert(0, each)
+        return changed
 
-    def _apply(self, game: Game, node: Node) -> None:
-        if node.move is not None:
-            game.play_lenient(node.move.colour, node.move.point)
-
-    def _add(self, parent: Node, move: Move | None) -> Node:
-        node = Node(self._next, parent, move)
+    def _add(self, parent: Node, step: Move | Setup | None, properties: dict[str, list[bytes]] | None = None) -> Node:
+        """Add a node. Raises SgfError and RuleViolation where its step is impossible, and then changes nothing."""
+        if len(self.nodes) >= MOST_NODES:
+            raise Refused(f"a game may have {MOST_NODES} positions at most")
+        node = Node(self._next, parent, step, properties or {})
+        parent.children.append(node)
+        try:
+            self._arrive(node)
+        except (SgfError, RuleViolation):
+            parent.children.pop()
+            raise
         self._next += 1
         self.nodes[node.id] = node
-        parent.children.append(node)
         return node
 
-    def _look(self, node: Node, game: Game, before: Any) -> None:
-        """Write down what a move has done to the board."""
-        board = game.position["board"]
-        points = board_points(self.width, self.height)
-        node.taken = [self.on_page(p) for p in points if before[p] != EMPTY and board[p] == EMPTY]
+    def _arrive(self, node: Node) -> None:
+        """Write down what a node's step makes of the board."""
+        before = None if node.parent is None else self.board(node.parent).position["board"].copy()
+        game = self.board(node)
+        if before is not None and node.move is not None:
+            gone = np.flatnonzero((before != EMPTY) & (game.position["board"] == EMPTY))
+            node.taken = [self.on_page(int(point)) for point in gone]
         node.to_play = game.to_play
-        node.number = len(game.moves)
+        node.number = (0 if node.parent is None else node.parent.number) + (node.move is not None)
 
-    # --- What the page is told --------------------------------------------------------------------------------
+    def _apply(self, game: Game, node: Node) -> None:
+        if isinstance(node.step, Move):
+            game.play_lenient(node.step.colour, node.step.point)
+        elif node.step is not None:
+            following = (child.move.colour for child in node.children if child.move is not None)
+            set_up(game, node.step, self.handicap, next(following, None))
 
-    def in_order(self) -> Iterator[Node]:
-        """Yield all nodes, parents before children."""
-        waiting = [self.root]
-        while waiting:
-            node = waiting.pop()
-            yield node
-            waiting += reversed(node.children)
+    # --- What pages are told ----------------------------------------------------------------------------------
+
+    def on_page(self, point: int) -> int:
+        """Return what pages call a point."""
+        return PAGE_PASS if point == PASS else row_of(point) * self.width + column_of(point)
+
+    def from_page(self, number: int) -> int:
+        """Return the point that a page means. Raises Refused."""
+        if number == PAGE_PASS:
+            return PASS
+        if not 0 <= number < self.width * self.height:
+            raise Refused(f"{number} is no point of this board")
+        return point_at(number % self.width, number // self.width)
 
     def told(self, node: Node) -> dict[str, Any]:
-        """Return what the page is told of a node."""
-        opinion, parent = node.opinion, node.parent
-        loss, rank = None, None
-        if node.move is not None and parent is not None and parent.opinion is not None:
-            rank = parent.opinion.ranks.get(self.on_page(node.move.point))
-            if opinion is not None:
-                sign = 1.0 if node.move.colour == BLACK else -1.0
-                loss = 0.0 if rank == 1 else max(0.0, sign * (parent.opinion.lead - opinion.lead))
-        stones = {"black": [self.on_page(p) for p in self.handicap], "white": [], "empty": []}
+        """Return what pages are told of a node."""
+        move, parent, setup = node.move, node.parent, node.step if isinstance(node.step, Setup) else None
+        before = None if parent is None else parent.opinion
+        judged = move is not None and before is not None
         return {
             "id": node.id,
             "parent": None if parent is None else parent.id,
-            "colour": 0 if node.move is None else node.move.colour,
-            "point": PAGE_PASS if node.move is None else self.on_page(node.move.point),
-            "setup": stones if parent is None and self.handicap else None,
+            "colour": 0 if move is None else move.colour,
+            "point": PAGE_PASS if move is None else self.on_page(move.point),
+            "setup": None
+            if setup is None
+            else {
+                "black": [self.on_page(each.point) for each in setup.stones if each.colour == BLACK],
+                "white": [self.on_page(each.point) for each in setup.stones if each.colour == WHITE],
+                "empty": [self.on_page(point) for point in setup.cleared],
+            },
             "taken": node.taken,
             "to_play": node.to_play,
             "number": node.number,
-            "comment": "",
-            "marks": {"triangle": [], "square": [], "circle": [], "cross": [], "labels": {}},
-            "analysis": None
-            if opinion is None
-            else {"visits": opinion.visits, "winrate": opinion.winrate, "lead": opinion.lead},
-            "loss": loss,
-            "rank": rank,
+            "comment": self._reader().text(b"".join(node.properties.get("C", [])[:1])),
+            "marks": self._marks(node),
+            "analysis": None if node.opinion is None else node.opinion.told(),
+            "loss": before.loss(move.colour, self.on_page(move.point), node.opinion) if judged else None,
+            "rank": before.ranks.get(self.on_page(move.point)) if judged else None,
         }
+
+    def text(self, name: str) -> str:
+        """Return the text of a property of the root; '' where it is not there."""
+        return self._reader().text(self.root.properties.get(name, [b""])[0]).strip()
+
+    def write_text(self, node: Node, name: str, text: str) -> None:
+        """Write a property of one text; '' takes it away."""
+        node.properties.pop(name, None)
+        if text:
+            node.properties[name] = [self._value(text)]
+
+    def write_marks(self, node: Node, marks: dict[str, list[int]], labels: dict[int, str]) -> None:
+        """Write the marks of a node, by what pages call them. Raises Refused."""
+        written = {MARKS[name]: [self._coordinates(each) for each in points] for name, points in marks.items()}
+        written["LB"] = [b"%b:%b" % (self._coordinates(each), self._value(text)) for each, text in labels.items()]
+        for name in (*MARKS.values(), "LB"):
+            node.properties.pop(name, None)
+        node.properties.update({name: values for name, values in written.items() if values})
+
+    def _marks(self, node: Node) -> dict[str, Any]:
+        marks: dict[str, Any] = {each: self._points(node.properties.get(name, [])) for each, name in MARKS.items()}
+        split = [value.partition(b":") for value in node.properties.get("LB", [])]
+        labels = {point: self._reader().text(text) for where, _, text in split for point in self._points([where])}
+        return {**marks, "labels": labels}
+
+    def _points(self, values: list[bytes]) -> list[int]:
+        """The points of a property as pages call them; none where the file names some that the board has not."""
+        try:
+            return [self.on_page(point) for point in self._reader().points({"": values}, "")]
+        except SgfError:
+            return []
+
+    def _coordinates(self, point: int) -> bytes:
+        return coordinates(self.from_page(point)).encode()
+
+    def _value(self, text: str) -> bytes:
+        """A text as a value, in ASCII where nobody knows the file's encoding for sure."""
+        return escaped(text if self.encoding == "utf-8" else text.encode("ascii", "backslashreplace").decode())
+
+    def _reader(self) -> PropertyReader:
+        return PropertyReader({"SZ": self.root.properties["SZ"], "CA": [self.encoding.encode()]})
+
+    # --- SGF --------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def read(cls, content: bytes, rules: Rules, komi: float) -> GameTree:
+        """Read the first game of an SGF file. `rules` and `komi` are for a file that says none. Raises SgfError."""
+        game = parse_sgf(content)
+        text = parse_game(content)
+        nodes = list(text.tree())
+        if len(nodes) > MOST_NODES:
+            raise SgfError(f"more than {MOST_NODES} positions")
+        first = next(game.positions(rules, komi))[1]
+        own_komi = game.komi_to_play
+        tree = cls(game.width, game.height, game.rules or rules, komi if own_komi is None else own_komi)
+        tree.handicap = game.handicap
+        charset = known_encoding(nodes[0][1].get("CA", [b""])[0])
+        if is_text(text.content, charset):
+            for _, properties in nodes:
+                for values in properties.values():
+                    values[:] = [value.decode(charset).encode() for value in values]
+            nodes[0][1]["CA"] = [b"UTF-8"]
+        else:
+            tree.encoding = charset
+        nodes[0][1].setdefault("SZ", [b"19"])
+        reader = PropertyReader(nodes[0][1])
+        tree.root.properties = {name: values for name, values in nodes[0][1].items() if name not in STEPS}
+        ends: list[Node] = []
+        for parent, properties in nodes:
+            steps = list(reader.steps(properties))
+            rest = {name: values for name, values in properties.items() if name not in STEPS}
+            node = tree.root if parent < 0 else None
+            if parent < 0 and isinstance(first, Setup) and first not in steps:
+                steps.insert(0, first)  # the handicap that some servers mean by HA alone
+            if node is not None and steps and isinstance(steps[0], Setup):
+                node.step = steps.pop(0)
+                tree._arrive(node)
+            if node is None:
+                node = tree._read_node(ends[parent], steps.pop(0) if steps else None, properties, rest)
+            for step in steps:
+                node = tree._read_node(node, step, {}, {})
+            ends.append(node)
+        for node in tree.in_order():
+            if isinstance(node.step, Setup) and node.step.to_play is None and node.children:
+                tree._board = None
+                tree._arrive(node)  # only now is known who moves next
+        return tree
+
+    def _read_node(
+        self, parent: Node, step: Move | Setup | None, properties: dict[str, list[bytes]], rest: dict[str, list[bytes]]
+    ) -> Node:
+        """Add a node of a file. A step that is impossible is left to its properties, and said in `left_out`."""
+        try:
+            return self._add(parent, step, rest)
+        except (SgfError, RuleViolation) as error:
+            what = "stones that are set up"
+            if isinstance(step, Move):
+                what = f"move {parent.number + 1} ({COLOUR_NAMES[step.colour]} {to_vertex(step.point, self.height)})"
+            self.left_out = self.left_out or f"{what} is impossible: {error}"
+            return self._add(parent, None, properties)
+
+    def write(self, remarks: dict[Node, dict[str, bytes]] | None = None) -> bytes:
+        """Write the game as SGF. `remarks` are further properties."""
+        parts, waiting = [b"("], list[Node | bytes]([b")\n", self.root])
+        while waiting:
+            each = waiting.pop()
+            if isinstance(each, bytes):
+                parts.append(each)
+                continue
+            parts.append(self._written(each, (remarks or {}).get(each, {})))
+            if len(each.children) == 1:
+                waiting.append(each.children[0])
+            else:
+                for child in reversed(each.children):
+                    waiting += [b")", child, b"\n("]
+        return b"".join(parts)
+
+    def _written(self, node: Node, remarks: dict[str, bytes]) -> bytes:
+        properties: dict[str, list[bytes]] = {}
+        if isinstance(node.step, Move):
+            properties[COLOUR_LETTERS[node.step.colour]] = [coordinates(node.step.point).encode()]
+        elif node.step is not None:
+            for each in node.step.stones:
+                properties.setdefault("A" + COLOUR_LETTERS[each.colour], []).append(coordinates(each.point).encode())
+            if node.step.cleared:
+                properties["AE"] = [coordinates(point).encode() for point in node.step.cleared]
+            if node.step.to_play is not None:
+                properties["PL"] = [COLOUR_LETTERS[node.step.to_play].encode()]
+        properties = {**(node.properties if node is self.root else {}), **properties, **node.properties}
+        for name, value in remarks.items():
+            properties[name] = [value]
+        return b"\n;" + b"".join(
+            name.encode() + b"".join(b"[%b]" % value for value in values) for name, values in properties.items()
+        )
+
+
+def _merged(before: Move | Setup | None, setup: Setup) -> Setup:
+    """Stones that are set up, and then others."""
+    if not isinstance(before, Setup):
+        return setup
+    changed = {stone.point for stone in setup.stones} | set(setup.cleared)
+    stones = (*(stone for stone in before.stones if stone.point not in changed), *setup.stones)
+    placed = {stone.point for stone in stones}
+    cleared = tuple(dict.fromkeys(p for p in (*before.cleared, *setup.cleared) if p not in placed))
+    return Setup(stones, cleared, setup.to_play or before.to_play)

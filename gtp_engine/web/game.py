@@ -1,0 +1,145 @@
+"""The game on the board: its tree, how it is played, and the files that it is kept in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from go_rules.points import BLACK, WHITE, opponent
+from go_rules.rule_names import PRESETS, rules_to_sgf
+from go_rules.rules import Rules
+from go_rules.sgf.writer import escaped
+from gtp_engine.errors import Refused
+from gtp_engine.session.records import GameFiles
+from gtp_engine.web.counting import Count, GameClock
+from gtp_engine.web.games import PROPERTY, Situation
+from gtp_engine.web.levels import FULL, LEVELS
+from gtp_engine.web.tree import GameTree, Node
+
+PLAY, ANALYSE = "play", "analyse"
+PERSON = "Person"
+LIMIT = 3.0
+"""Points that a move has to lose for a take-back to be offered."""
+
+
+@dataclass(eq=False)
+class OpenGame:
+    """A game that pages see."""
+
+    id: str
+    tree: GameTree
+    at: Node
+    """Where the game stands; in analysis the position that was last played or set up."""
+    mode: str = ANALYSE
+    person: int = 0
+    """The colour of the person that the engine plays against."""
+    level: int = FULL
+    teaching: bool = False
+    limit: float = LIMIT
+    clock: GameClock | None = None
+    count: Count | None = None
+    """What is counted, after both have passed and before they agree."""
+    offer: dict[str, Any] | None = None
+    """What teaching says of the person's last move, while the engine waits for an answer to it."""
+    file: str = ""
+    """The name of the file that was opened."""
+    source: GameFiles | None = None
+    """The file that was opened, if it can be written back."""
+    kept: GameFiles | None = None
+    """The file in the folder of games, once there is something to keep."""
+    unsaved: bool = False
+    """Whether a change is neither in the file that was opened nor, where none was, in the folder of games."""
+
+    @property
+    def result(self) -> str:
+        """The result as SGF has it; '' while the game goes on."""
+        return self.tree.text("RE")
+
+    def end(self, result: str) -> None:
+        """Write the result down; '' goes on with the game. Clocks stop."""
+        self.tree.write_text(self.tree.root, "RE", result)
+        self.offer = None
+        if result:
+            self.count = None
+        if self.clock is not None:
+            self.clock.press(0)
+
+    def is_engines_turn(self) -> bool:
+        """Return whether the engine is to move in the game."""
+        return self.mode == PLAY and not self.result and self.at.to_play == opponent(self.person)
+
+    def name_players(self) -> None:
+        """Write down who plays."""
+        for name, colour in (("PB", BLACK), ("PW", WHITE)):
+            self.tree.write_text(
+                self.tree.root, name, PERSON if self.person == colour else f"Nobi, {LEVELS[self.level].name}"
+            )
+
+    def terms(self) -> dict[str, Any]:
+        """Return what pages are told of a game besides its nodes."""
+        tree = self.tree
+        return {
+            "id": self.id,
+            "name": tree.text("GN") or self.file,
+            "file": self.file or None,
+            "width": tree.width,
+            "height": tree.height,
+            "komi": tree.komi,
+            "rules": rules_name(tree.rules),
+            "handicap": tree.handicap,
+            "black": tree.text("PB"),
+            "white": tree.text("PW"),
+            "result": self.result,
+            "at": self.at.id,
+            "mode": self.mode,
+            "person": self.person,
+            "level": self.level,
+            "teaching": self.teaching,
+            "limit": self.limit,
+            "clock": None if self.clock is None else self.clock.told(),
+            "count": None if self.count is None else self.count.told(),
+            "offer": self.offer,
+            "unsaved": self.unsaved,
+        }
+
+    def told(self) -> dict[str, Any]:
+        """Return what pages are told of the whole game."""
+        return {**self.terms(), "nodes": [self.tree.told(node) for node in self.tree.in_order()]}
+
+    # --- SGF --------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def read(cls, name: str, content: bytes, rules: Rules, komi: float) -> OpenGame:
+        """Read a game, and how it was played if it was kept by us. It stands at its end. Raises SgfError."""
+        tree = GameTree.read(content, rules, komi)
+        game = cls(name, tree, tree.end())
+        kept = tree.text(PROPERTY)
+        tree.root.properties.pop(PROPERTY, None)
+        try:
+            said = msgspec.json.decode(kept, type=Situation) if kept else None
+        except msgspec.DecodeError:
+            said = None
+        nodes = list(tree.in_order())
+        if said is not None and said.mode in (PLAY, ANALYSE) and said.level in LEVELS and 0 <= said.at < len(nodes):
+            game.mode, game.person, game.level, game.at = said.mode, said.person, said.level, nodes[said.at]
+            game.teaching, game.limit = said.teaching, said.limit
+        return game
+
+    def to_keep(self) -> bytes:
+        """Return the game as SGF, with how it is played."""
+        at = next(place for place, node in enumerate(self.tree.in_order()) if node is self.at)
+        said = Situation(self.mode, at, self.person, self.level, self.teaching, self.limit)
+        return self.tree.write({self.tree.root: {PROPERTY: escaped(msgspec.json.encode(said).decode())}})
+
+
+def rules_name(rules: Rules) -> str:
+    """Return the name of rules, or what an SGF file says of rules without one."""
+    return next((name for name, (each, _) in PRESETS.items() if each == rules), rules_to_sgf(rules))
+
+
+def require_level(level: int) -> None:
+    """Raise Refused unless there is such a level."""
+    if level not in LEVELS:
+        raise Refused(f"there is no level {level}")

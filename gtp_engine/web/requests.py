@@ -1,0 +1,136 @@
+"""What pages may ask for, as JSON objects: their fields, and what these may be."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct, field
+
+from go_rules.points import BLACK
+from go_rules.rule_names import DEFAULT_PRESET
+from gtp_engine.web.levels import FULL
+
+Side = Annotated[int, Meta(ge=2, le=25)]
+Colour = Annotated[int, Meta(ge=0, le=2)]
+Points = Annotated[float, Meta(ge=-1000, le=1000)]
+Seconds = Annotated[float, Meta(ge=0, le=1e6)]
+Count = Annotated[int, Meta(ge=0, le=1000)]
+Text = Annotated[str, Meta(max_length=100_000)]
+
+
+class Request(Struct, forbid_unknown_fields=True):
+    """Something that a page asks for; one without fields is a request by its name alone."""
+
+
+class ClockTerms(Request):
+    """Main time, and at most one of periods, stones of a Canadian period, and an increment."""
+
+    main: Seconds = 0.0
+    byo_seconds: Seconds = 0.0
+    periods: Count = 0
+    stones: Count = 0
+    increment: Seconds = 0.0
+
+
+class New(Request):
+    """A game to begin; `free_handicap` are points where black has stones, in place of the customary ones."""
+
+    width: Side = 19
+    height: Side = 19
+    komi: Points | None = None
+    rules: str = DEFAULT_PRESET
+    handicap: Count = 0
+    free_handicap: list[int] = []
+    person: Colour = BLACK
+    level: int = FULL
+    teaching: bool = False
+    clock: ClockTerms | None = None
+
+
+class Play(Request):
+    """A move of the side to move at a node."""
+
+    node: int
+    point: int
+
+
+class At(Request):
+    """A node, or where the game stands."""
+
+    node: int | None = None
+
+
+class Look(Request):
+    """The position that a page looks at, and whether the engine is to analyse it. `page` is the page's name in its
+    `hello`: when it leaves, its analysis ends."""
+
+    node: int
+    analyse: bool = True
+    visits: Annotated[int, Meta(ge=1)] | None = None
+    ownership: bool = True
+    page: str = ""
+
+
+class Marks(Request):
+    """The marks of a node: points, and letters by their points."""
+
+    triangle: list[int] = []
+    square: list[int] = []
+    circle: list[int] = []
+    cross: list[int] = []
+    labels: dict[int, Annotated[str, Meta(max_length=100)]] = {}
+
+
+class Stones(Request):
+    """Stones to set up, and whose turn it then is."""
+
+    black: list[int] = []
+    white: list[int] = []
+    empty: list[int] = []
+    to_play: Colour = 0
+
+
+class Edit(Request):
+    """A change of a node."""
+
+    node: int
+    comment: Text | None = None
+    marks: Marks | None = None
+    setup: Stones | None = None
+    delete: bool = False
+    promote: bool = False
+
+
+class Open(Request):
+    """A file that the browser has read."""
+
+    name: Annotated[str, Meta(max_length=300)]
+    content: bytes = field(name="bytes")
+
+
+class Saved(Request):
+    """A game in the folder of games."""
+
+    id: str
+
+
+class Point(Request):
+    """A point of the board."""
+
+    point: int
+
+
+class Network(Request):
+    """A network by its name."""
+
+    name: Annotated[str, Meta(max_length=300)]
+
+
+class Settings(Request):
+    """How the game goes on: what is not named stays. A `person` of 0 ends play, another one plays on from `node`."""
+
+    level: int | None = None
+    person: Colour | None = None
+    teaching: bool | None = None
+    limit: Annotated[float, Meta(ge=0, le=1000)] | None = None
+    node: int | None = None
