@@ -114,8 +114,8 @@ class GameClock:
         return left.main + overtime - (time.time() - self.since)
 
     def told(self) -> dict[str, Any]:
-        """Return what pages are told: the terms, what is left of black's clock and of white's, and since when, in
-        seconds of the epoch, whose runs."""
+        """Return what pages are told: the terms, what is left of black's clock and of white's, whose runs, and
+        how many seconds of the move are gone."""
         control = self.clock.control
         return {
             "main": control.main,
@@ -125,5 +125,5 @@ class GameClock:
             "increment": control.increment,
             "left": [asdict(self.clock.left[colour]) for colour in (BLACK, WHITE)],
             "running": self.running,
-            "since": self.since,
+            "gone": time.time() - self.since if self.running else 0.0,
         }

@@ -8,11 +8,13 @@ from msgspec import Meta, Struct, field
 
 from go_rules.points import BLACK
 from go_rules.rule_names import DEFAULT_PRESET
+from gtp_engine.web.game import LIMIT
 from gtp_engine.web.levels import FULL
 
 Side = Annotated[int, Meta(ge=2, le=25)]
 Colour = Annotated[int, Meta(ge=0, le=2)]
 Points = Annotated[float, Meta(ge=-1000, le=1000)]
+Loss = Annotated[float, Meta(ge=0, le=1000)]
 Seconds = Annotated[float, Meta(ge=0, le=1e6)]
 Count = Annotated[int, Meta(ge=0, le=1000)]
 Text = Annotated[str, Meta(max_length=100_000)]
@@ -44,6 +46,7 @@ class New(Request):
     person: Colour = BLACK
     level: int = FULL
     teaching: bool = False
+    limit: Loss = LIMIT
     clock: ClockTerms | None = None
 
 
@@ -132,5 +135,5 @@ class Settings(Request):
     level: int | None = None
     person: Colour | None = None
     teaching: bool | None = None
-    limit: Annotated[float, Meta(ge=0, le=1000)] | None = None
+    limit: Loss | None = None
     node: int | None = None

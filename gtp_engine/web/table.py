@@ -162,7 +162,7 @@ class Table:
             tree = GameTree(new.width, new.height, rules, komi, stones)
             tree.board(tree.root)
         game = OpenGame(self._games.new_name(), tree, tree.root, PLAY if new.person else ANALYSE, new.person)
-        game.level, game.teaching, game.clock = new.level, new.teaching, clock
+        game.level, game.teaching, game.limit, game.clock = new.level, new.teaching, new.limit, clock
         if new.person:
             game.name_players()
         self._replace(game)

@@ -124,6 +124,7 @@ export class Board {
   /** Show how play may go on: points in turn, the first by `colour`; null for none. */
   line(points, colour) {
     const layer = this.#layers.line;
+    if (!layer) return; // nothing is drawn yet
     layer.replaceChildren();
     this.#layers.candidates.classList.toggle("none", Boolean(points));
     if (!points) return;

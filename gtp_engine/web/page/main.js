@@ -29,10 +29,13 @@ let view = null;
 const analyses = new Map();
 /** What a click on the board does: play, set a stone, put a mark. */
 let tool = "play";
-/** The count of the game while dead stones are being agreed on. */
-let count = null;
+/** A count of what is looked at that was asked for; the game's own count is in `game.count`. */
+let counted = null;
+/** What the other side would play here: an analysis of its node. */
+let threatened = null;
 /** A node that an answer has named and that has not arrived yet. */
 let awaited = null;
+const count = () => counted ?? game.count;
 /** The stones with a move that the server has not confirmed. */
 let tried = null;
 
@@ -63,16 +66,18 @@ const listeners = {
   game: take,
   nodes(change) {
     if (!game || change.game !== game.id) return;
-    const followed = view === game.at && change.at !== undefined;
+    const followed = view === game.at, was = { offer: game.offer?.node, count: Boolean(game.count), result: game.result };
     const { game: _, ...fields } = change;
     game.update(fields);
-    if (fields.clock) game.clockAt = performance.now();
+    game.clockAt = performance.now();
     tried = null;
     if (awaited !== null && game.node(awaited)) go(awaited);
     else if (followed || !game.node(view)) go(game.at);
-    const newest = fields.nodes?.at(-1);
-    if (newest && game.mode === "play" && newest.colour) heard(newest);
-    if (fields.result) say(t("result", { text: fields.result }));
+    const newest = game.node(game.at);
+    if (fields.nodes?.includes(newest) && game.mode === "play" && newest.colour) heard(newest);
+    if (game.offer && game.offer.node !== was.offer) offer(game.offer);
+    if (game.result && game.result !== was.result) say(t("result", { text: game.result }));
+    if (Boolean(game.count) !== was.count || game.result !== was.result) layOut();
     draw();
   },
   analysis(found) {
@@ -88,11 +93,16 @@ const listeners = {
     engine = now;
     draw();
   },
-  games: (games) => (hello.games = games.games ?? games),
-  clock(clock) {
+  games: ({ games }) => (hello.games = games),
+  networks: (networks) => Object.assign(hello, networks),
+  progress: ({ text, done, total }) => {
+    const bar = byId("dialog").querySelector("progress");
+    if (bar) [bar.hidden, bar.value] = [false, total ? done / total : 0];
+    say(text);
+  },
+  clock({ clock }) {
     if (!game) return;
-    game.clock = clock.clock ?? clock;
-    game.clockAt = performance.now();
+    [game.clock, game.clockAt] = [clock, performance.now()];
   },
   message: ({ text, kind }) => say(text, kind),
   lost: () => say(t("lost_connection"), "error"),
@@ -105,20 +115,31 @@ function take(fields) {
   game.clockAt = performance.now();
   if (!isSame) analyses.clear();
   [tried, awaited] = [null, null];
-  if (!isSame) count = null;
+  [counted, threatened] = [null, null];
   document.title = game.name ? `${game.name} – Nobi` : "Nobi";
   view = null;
   go(isSame && game.node(before) ? before : game.at);
   layOut();
 }
 
-/** Announce the engine's move, and what a person's move lost where that is taught. */
+/** Announce the engine's move. */
 function heard(node) {
   if (node.colour !== game.person) byId("said").textContent = moveText(game, node);
-  else if (game.teaching && game.loss(node.id) >= game.limit) {
-    const lost = t("lost_points", { move: game.vertex(node.point), n: game.loss(node.id).toFixed(1) });
-    say(`${lost}. ${t("take_back_offer")}`, "info", { text: t("take_back"), act: () => ask("undo") });
-  }
+}
+
+/** Say what a person's move lost, show the answer to it, and offer to take it back. */
+function offer({ node, loss, refutation }) {
+  const lost = t("lost_points", { move: game.vertex(game.node(node).point), n: loss.toFixed(1) });
+  const answered = (name) => () => {
+    board.line(null);
+    say("");
+    ask(name);
+  };
+  say(`${lost}. ${t("take_back_offer")}`, "info", [
+    { text: t("take_back"), act: answered("undo") },
+    { text: t("go_on"), act: answered("go_on") },
+  ]);
+  board.line(refutation.slice(0, LONGEST_LINE), opponent(game.node(node).colour));
 }
 
 async function ask(name, body = {}) {
@@ -131,10 +152,10 @@ async function ask(name, body = {}) {
   }
 }
 
-function say(text, kind = "info", action = null) {
+function say(text, kind = "info", actions = []) {
   const place = byId("message");
   place.className = kind;
-  place.replaceChildren(text, ...(action ? [el("button", { onclick: action.act }, action.text)] : []));
+  place.replaceChildren(text, ...actions.map((action) => el("button", { onclick: action.act }, action.text)));
 }
 
 // --- Where we look ------------------------------------------------------------------------------------------------
@@ -144,7 +165,8 @@ function go(id) {
   if (id === awaited) awaited = null;
   if (id === view) return;
   view = id;
-  tried = null;
+  [tried, counted, threatened] = [null, null, null];
+  board.line(null);
   game.choose(id);
   draw();
   look();
@@ -180,20 +202,21 @@ async function look() {
   isLooking = true;
   while (looksAgain) {
     looksAgain = false;
-    const body = { node: view, analyse: isAnalysed(), visits: options.cap, ownership: options.ownership };
+    const body = { node: view, analyse: isAnalysed(), visits: options.cap, ownership: options.ownership, page: hello.page };
     await ask("look", body);
   }
   isLooking = false;
 }
 
 /** Whether the position is to be analysed: not in a game that goes on, where it would tell the person what to play. */
-const isAnalysed = () => options.analyse && !isContest() && !count;
+const isAnalysed = () => options.analyse && !isContest() && !count();
 const isContest = () => game.mode === "play" && game.person !== 0 && !game.result;
 
 // --- What is done -------------------------------------------------------------------------------------------------
 
 async function clicked(point, event = {}) {
-  if (count) return recount(await ask("dead", { point }));
+  if (game.count) return ask("dead", { point });
+  if (counted) return;
   if (tool !== "play") return edit(point, event);
   await play(point);
 }
@@ -246,14 +269,14 @@ function edit(point, { shiftKey }) {
 
 function newGame() {
   askForGame(hello, options.last, async (answers) => {
-    const { size, clockKind, main, period, periods, increment, ...rest } = answers;
+    const { size, clockKind, main, period, periods, increment, ...terms } = answers;
     const clocks = {
       none: null,
       absolute: { main: 60 * main },
       byoyomi: { main: 60 * main, byo_seconds: period, periods },
       fischer: { main: 60 * main, increment },
     };
-    await server.ask("new", { width: size, height: size, clock: clocks[clockKind], ...rest });
+    await server.ask("new", { width: size, height: size, clock: clocks[clockKind], ...terms });
     set({ last: answers });
   });
 }
@@ -266,23 +289,22 @@ function base64(bytes) {
 
 const openBytes = (name, bytes) => server.ask("open", { name, bytes: base64(bytes) });
 
-function recount(answer) {
-  if (!answer) return;
-  count = answer;
+async function score() {
+  counted = game.count ? null : await ask("score", { node: view });
+  if (game.count) counted = null;
   layOut();
 }
 
-async function score() {
-  recount(await ask("score"));
+async function hint() {
+  const best = (await ask("hint", { node: view }))?.moves?.[0];
+  if (!best) return;
+  if (best.point !== PASS) board.line([best.point], game.node(view).to_play);
+  say(`${t("hint")}: ${best.point === PASS ? t("pass") : game.vertex(best.point)}`);
 }
 
-async function hint() {
-  const answer = await ask("hint");
-  const best = answer?.moves?.[0] ?? answer;
-  if (best?.point === undefined) return;
-  if (best.point === PASS) return say(t("pass"));
-  board.line((best.pv ?? [best.point]).slice(0, 1), game.node(view).to_play);
-  say(`${t("hint")}: ${game.vertex(best.point)}`);
+async function threat() {
+  threatened = await ask("threat", { node: view });
+  draw();
 }
 
 const keptGames = () =>
@@ -293,10 +315,6 @@ const keptGames = () =>
 
 const settings = () =>
   showSettings({ networks: [], ...hello, options }, { set, useNetwork: (name) => server.ask("network", { name }) });
-
-async function threat() {
-  await ask("threat", { node: view });
-}
 
 // --- What is shown ------------------------------------------------------------------------------------------------
 
@@ -311,28 +329,29 @@ function draw() {
 }
 
 function drawNow() {
-  const node = game.node(view), isShown = !isContest() && !count;
-  const analysis = isShown ? analyses.get(view) ?? node.analysis : null;
-  const moves = analysis?.moves ? candidatesOf(analysis, analysis.to_play ?? node.to_play) : [];
+  const node = game.node(view), shown = count(), isShown = !isContest() && !shown;
+  const analysis = isShown ? (threatened ?? analyses.get(view) ?? node.analysis) : null;
+  const toPlay = threatened?.colour ?? node.to_play;
+  const moves = analysis?.moves ? candidatesOf(analysis, toPlay) : [];
   const next = game.node(game.next(view))?.point ?? null;
   board.resize(game.width, game.height, (point) => pointText(game, view, point, moves));
-  board.stones(tried ?? game.position(view), new Set(count?.dead));
+  board.stones(tried ?? game.position(view), new Set(shown?.dead));
   const owners = options.ownership && analysis?.ownership;
-  if (count) board.ownership(count.owner.map((owner) => [0, 1, -1, 0][owner]));
+  if (shown) board.ownership(shown.owner.map((owner) => [0, 1, -1, 0][owner]));
   else board.ownership(owners ? owners.map((value) => value / 100) : null);
   board.marks(marksOf(node));
   board.candidates(options.analyse && !tried ? moves : [], next);
   showPlayer(byId("black-side"), game, view, 1);
   showPlayer(byId("white-side"), game, view, 2);
   tick();
-  showEngine(byId("engine"), engine, analysis, node.to_play, options.perspective);
-  if (count) {
-    showCount(byId("candidates"), count, {
-      agree: () => ask("agree").then(() => leaveCount()),
-      again: leaveCount,
+  showEngine(byId("engine"), engine, analysis, toPlay, options.perspective);
+  if (shown) {
+    showCount(byId("candidates"), shown, {
+      agree: game.count && (() => ask("agree")),
+      again: game.count ? () => ask("undo") : leaveCount,
     });
   } else if (isShown && options.analyse) {
-    showCandidates(byId("candidates"), game, moves, node.to_play, options.perspective, next, {
+    showCandidates(byId("candidates"), game, moves, toPlay, options.perspective, next, {
       hover: hovered,
       play,
     });
@@ -359,7 +378,7 @@ function shadedBy({ points, change }, colour) {
 }
 
 function leaveCount() {
-  count = null;
+  counted = null;
   layOut();
   look();
 }
@@ -384,7 +403,7 @@ function marksOf(node) {
 }
 
 function hovered(move) {
-  board.line(move ? move.pv.slice(0, LONGEST_LINE) : null, game.node(view).to_play);
+  board.line(move ? move.pv.slice(0, LONGEST_LINE) : null, threatened?.colour ?? game.node(view).to_play);
 }
 
 function tick() {

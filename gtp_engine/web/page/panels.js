@@ -35,15 +35,14 @@ export function showPlayer(place, game, at, colour) {
 export function showClock(place, game, colour) {
   const clock = game.clock;
   if (!clock) return;
-  const left = clock.left[colour - 1], runs = clock.running === colour;
-  const gone = runs ? (performance.now() - game.clockAt) / 1000 : 0;
-  let main = (left.main ?? left) - gone, text = clockText(main);
-  if (left.periods !== undefined && main <= 0) {
-    const used = Math.floor(-main / clock.byo_seconds);
-    const stages = Math.max(0, left.periods - used);
-    text = `${clockText(stages ? clock.byo_seconds - (-main % clock.byo_seconds) : 0)} × ${stages}`;
-  }
-  place.querySelector(".clock").textContent = text;
+  const left = clock.left[colour - 1];
+  const gone = clock.running === colour ? clock.gone + (performance.now() - game.clockAt) / 1000 : 0;
+  let rest = (left.in_overtime ? left.period : left.main) - gone, stages = left.in_overtime ? left.periods : clock.periods;
+  const isOver = left.in_overtime || rest < 0;
+  if (!left.in_overtime && rest < 0 && clock.byo_seconds) rest += clock.byo_seconds;
+  for (; clock.periods && rest < 0 && stages > 1; stages--) rest += clock.byo_seconds;
+  const more = isOver && clock.periods ? ` × ${stages}` : isOver && clock.stones ? ` / ${left.stones || clock.stones}` : "";
+  place.querySelector(".clock").textContent = clockText(rest) + more;
 }
 
 /** The figures of a position: whose winrate, the lead, how many visits. */
@@ -104,13 +103,12 @@ export function showCandidates(place, game, moves, toPlay, perspective, next, { 
 
 /** The count of a finished game, part by part. */
 export function showCount(place, count, { agree, again }) {
-  const parts = ["stones", "territory", "prisoners", "komi"].filter(
+  const parts = ["stones", "territory", "prisoners", "komi", "bonus"].filter(
     (part) => count.black[part] || count.white[part],
   );
-  const total = (one) => parts.reduce((sum, part) => sum + (one[part] ?? 0), 0);
-  place.replaceChildren(
+  place.replaceChildren(...[
     el("h2", {}, t("score")),
-    el("p", {}, t("dead_hint")),
+    agree && el("p", {}, t("dead_hint")),
     el(
       "table",
       {},
@@ -120,7 +118,7 @@ export function showCount(place, count, { agree, again }) {
           "tr",
           {},
           el("td", {}, t(part)),
-          [count.black, count.white].map((one) => el("td", {}, String(part === "total" ? total(one) : one[part] ?? 0))),
+          [count.black, count.white].map((one) => el("td", {}, String(one[part]))),
         ),
       ),
     ),
@@ -128,10 +126,10 @@ export function showCount(place, count, { agree, again }) {
     el(
       "div",
       { class: "row" },
-      el("button", { class: "main", onclick: agree }, t("agree")),
+      agree && el("button", { class: "main", onclick: agree }, t("agree")),
       el("button", { onclick: again }, t("again")),
     ),
-  );
+  ].filter(Boolean));
 }
 
 /** What a point is, for those who do not see it: "Q16, black, move 3, lost 4 points". */
