@@ -29,11 +29,13 @@ class Refused(UserError):
 
 
 def explain(error: BaseException, hint: str = " (NOBI_DEBUG=1 shows where)") -> str:
-    """Say in one line for the user what `error` means. Control characters in it are written out.
+    """Say in one line for the user what `error` means, after the name of the unit of work (nobi_machine/units.py) that
+    it ended, if it did. Control characters in it are written out.
 
     `hint`: what follows where it is an error of our own.
     """
-    return printable(_text(error, hint), LONGEST)
+    unit = vars(error).get("unit")
+    return printable(f"{unit}: {_text(error, hint)}" if unit else _text(error, hint), LONGEST)
 
 
 def is_of_user(error: BaseException) -> bool:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from gtp_engine.configuration.configuration import SYNONYMS, WITH_NETWORK
 from gtp_engine.errors import UserError, is_of_user
-from gtp_engine.networks import ANY_PROFILE, check_network, open_evaluator, suited_to
+from gtp_engine.networks import ANY_PROFILE, check_network, human_network, open_evaluator, suited_to
 from nets.devices import AUTO
 from nets.embedded import EMBEDDED, NO_NETWORK, network_file
 from nobi_machine.launch import python_command
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import subprocess
 
     from gtp_engine.configuration.configuration import Configuration
+    from nets.evaluator import Evaluator
     from search.player import Player
 
 T = TypeVar("T")
@@ -48,41 +49,49 @@ class PlayerKind:
 
     description: str
     """One line for `nobi players`."""
-    make: Callable[[Configuration], Player]
+    make: Callable[[Configuration, Player | None], Player]
+    """Makes one, which shares the networks of another player, if there is one."""
     parameters: type[ParameterTable]
     """The table of parameters that the player has."""
     needs_network: bool = False
 
 
-def _network(configuration: Configuration) -> Player:
+def _network(configuration: Configuration, beside: Player | None = None) -> Player:
     from search.nobi.player import PuctPlayer
 
     compile_beside(configuration)
-    evaluator = open_evaluator(configuration)
+    evaluator = _evaluator(configuration, beside)
     _compile_ends()
     parameters = configuration.fill(suited_to(evaluator))
     if configuration.human_net is None:
         return PuctPlayer(evaluator, parameters)
     from nets.bare_evaluation import HumanNetwork
 
-    human = HumanNetwork(open_evaluator(configuration, of_people=True))
-    if human.evaluator.attributes.profile is not None and configuration.engine.human_profile is None:
+    known = None if beside is None else human_network(beside)
+    human = HumanNetwork(open_evaluator(configuration, of_people=True) if known is None else known.evaluator)
+    if known is None and human.evaluator.attributes.profile is not None and configuration.engine.human_profile is None:
         note(f"the human network imitates {ANY_PROFILE} until human_profile (humanSLProfile) says whom")
     return PuctPlayer(evaluator, configuration.fill(HumanParameters(**vars(parameters))), human)
 
 
-def _policy(configuration: Configuration) -> Player:
+def _evaluator(configuration: Configuration, beside: Player | None) -> Evaluator:
+    """The network of another player, or the configured one, opened."""
+    known = None if beside is None else beside.evaluator
+    return open_evaluator(configuration) if known is None else known
+
+
+def _policy(configuration: Configuration, beside: Player | None = None) -> Player:
     from search.nobi.player import PolicyPlayer
 
     compile_beside(configuration)
     base = IMITATION if configuration.engine.human_profile else SearchParameters()
-    return PolicyPlayer(open_evaluator(configuration), configuration.fill(base))
+    return PolicyPlayer(_evaluator(configuration, beside), configuration.fill(base))
 
 
-def _textbook(configuration: Configuration, name: str) -> Player:
+def _textbook(configuration: Configuration, beside: Player | None = None, *, name: str) -> Player:
     from search.textbook.players import TEXTBOOK, RandomPlayer, TextbookPlayer
 
-    evaluator = open_evaluator(configuration) if PLAYERS[name].needs_network else None
+    evaluator = _evaluator(configuration, beside) if PLAYERS[name].needs_network else None
     machine = configuration.fill(SearchParameters() if evaluator is None else suited_to(evaluator))
     parameters = configuration.fill(TEXTBOOK[name].parameters)
     if isinstance(parameters, PlayoutParameters) and name == "random":
@@ -348,9 +357,10 @@ def _compile_ends() -> None:
         compile_ends()
 
 
-def make_player(configuration: Configuration) -> Player:
-    """Make the configured player, as `make_surely` does. Raises ParameterError and EvaluatorError."""
-    return make_surely(configuration, lambda each: PLAYERS[chosen_player(each)].make(each))
+def make_player(configuration: Configuration, beside: Player | None = None) -> Player:
+    """Make the configured player, as `make_surely` does. `beside`: another one of the same configuration, whose
+    networks it shares. Raises ParameterError and EvaluatorError."""
+    return make_surely(configuration, lambda each: PLAYERS[chosen_player(each)].make(each, beside))
 
 
 def make_surely(configuration: Configuration, make: Callable[[Configuration], T]) -> T:

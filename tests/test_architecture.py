@@ -22,9 +22,9 @@ MAY_IMPORT = {
     "search": {"nobi_machine", "go_rules", "nets", "search"},
     "gtp_engine": {"nobi_machine", "go_rules", "nets", "search", "gtp_engine"},
     "nobi": {"nobi_machine", "go_rules", "search", "gtp_engine", "nobi"},
-    "training": {"nobi_machine", "go_rules", "nets", "search", "training"},
+    "training": {"nobi_machine", "go_rules", "nets", "search", "gtp_engine", "training"},
 }
-"""Imports point one way. The command line names training's commands as text and imports them when they are run."""
+"""Imports point one way. The command line names training's commands as text, and imports them when they are run."""
 
 VECTORS = {"nets/native/simd/", "nets/native/transformers/products.py", "nets/native/transformers/arithmetic.py"}
 ONLY_IN = {

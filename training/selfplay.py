@@ -15,7 +15,6 @@ from __future__ import annotations
 import dataclasses
 import threading
 import time
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,6 +44,7 @@ from nets.evaluator import (
 from nets.features import AT_ROOT, Scratch, encode, scratch_for
 from nobi_machine.interruption import interruptible
 from nobi_machine.progress import StatusLine
+from nobi_machine.units import Batch, Pool, Unit
 from search.nobi.parameters import SearchParameters
 from search.nobi.player import PuctPlayer
 from search.request import Limits, SearchRequest
@@ -60,6 +60,8 @@ from training.labels.samples import (
     Origin,
     Samples,
     SampleWriter,
+    decode_samples,
+    encode_samples,
     pack_samples,
 )
 from training.positions.canvas import cell_at, read_canvas_shares, sizes_on, to_canvas
@@ -235,7 +237,7 @@ class LeafLabels(NamedTuple):
 
 
 class SelfPlayWorker:
-    """Plays games one after another, in one thread."""
+    """Plays games one after another, in one thread. The first one depends on its seed alone."""
 
     def __init__(
         self,
@@ -356,7 +358,8 @@ def selfplay(
     seed: int,
     leaves: LeafLabels | None = None,
 ) -> int:
-    """Play `games` games in `threads` threads and write their samples to `folder`. Return the number of samples.
+    """Play `games` games in `threads` threads and write their samples to `folder`. Return the number of samples. A game
+    depends on the `seed` and on its number, not on the threads.
 
     Raises TrainingError, EvaluatorError, and, once what was played until Ctrl-C is written, KeyboardInterrupt.
     """
@@ -368,34 +371,33 @@ def selfplay(
     writer = SampleWriter(folder, origin, SAMPLES_A_FILE)
     status = StatusLine()
     records = load_records(config.records) if config.selfplay.records else None
-    workers = [SelfPlayWorker(evaluator, config, seed * 1009 + number, leaves, records) for number in range(threads)]
     started = time.monotonic()
     count = done = 0
+
+    def play(unit: Unit, _place: int) -> bytes:
+        worker = SelfPlayWorker(evaluator, config, unit.seed, leaves, records)
+        try:
+            samples = worker.play(stop)
+        finally:
+            worker.close()
+        return b"" if samples is None else encode_samples(samples, origin)
+
+    def keep(_unit: Unit, result: bytes) -> None:
+        nonlocal count, done
+        done += 1
+        if result:
+            samples = decode_samples(result)
+            count += samples.length
+            writer.add(samples)
+        speed = done / (time.monotonic() - started) * 60
+        status.show(f"{done} of {games} games, {count:,} samples, {speed:.1f} games a minute")
+
+    units = (Unit(f"game {number + 1}", "selfplay", f"{seed} {number}".encode()) for number in range(games))
     try:
-        with interruptible() as stop, ThreadPoolExecutor(threads) as pool:
-            begun = min(games, threads)
-            waiting = {pool.submit(worker.play, stop): worker for worker in workers[:begun]}
-            try:
-                while waiting:
-                    finished, _ = wait(waiting, return_when=FIRST_COMPLETED)
-                    for future in finished:
-                        worker, samples = waiting.pop(future), future.result()
-                        done += 1
-                        if samples is not None:
-                            count += samples.length
-                            writer.add(samples)
-                        if begun < games and not stop.is_set():
-                            begun += 1
-                            waiting[pool.submit(worker.play, stop)] = worker
-                    speed = done / (time.monotonic() - started) * 60
-                    status.show(f"{done} of {games} games, {count:,} samples, {speed:.1f} games a minute")
-            except BaseException:
-                stop.set()
-                raise
+        with interruptible() as stop:
+            Pool(threads, play, stop=stop).run([Batch("", units)], keep)
     finally:
         writer.close()
-        for worker in workers:
-            worker.close()
     status.show(f"{done} games, {count:,} samples in {time.monotonic() - started:,.0f} s", final=True)
     if stop.is_set():
         raise KeyboardInterrupt

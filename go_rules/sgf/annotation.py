@@ -74,6 +74,12 @@ def annotated(data: bytes, notes: Mapping[int, Note]) -> bytes:
     return _edited(game.content, edits) + b"\n"
 
 
+def annotated_nodes(game: GameText, notes: Sequence[tuple[SgfNode, Note]]) -> bytes:
+    """Return a game with the comments and properties of notes in its nodes, in ASCII."""
+    edits = [edit for node, note in notes for edit in _written(game, node, [note], "ascii")]
+    return _edited(game.content, edits)
+
+
 class _Edit(NamedTuple):
     """What takes the place of some bytes of a game's text. Of those at one place, insertions come first."""
 

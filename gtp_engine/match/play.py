@@ -6,12 +6,11 @@ was interrupted says something about all its matches, and goes on where it was.
 
 from __future__ import annotations
 
-import queue
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
+
+import msgspec
 
 from go_rules.game import Game
 from go_rules.sgf.writer import to_sgf
@@ -20,31 +19,17 @@ from gtp_engine.match.conditions import Conditions
 from gtp_engine.match.engines import Engine
 from gtp_engine.match.record import SIDES, GameRecord, MatchRecord, sprt_run, tally
 from gtp_engine.match.referee import Referee
+from nobi_machine.units import Batch, Pool, Unit
 
-POLL_SECONDS = 0.2
-"""How long the main thread may take to notice Ctrl-C or the failure of a table."""
 ROUND = 20
 """Games that a match advances by before another one has its turn: engines start once for so many games."""
 
-News = TypeVar("News")
 
+class PlayedGame(msgspec.Struct, frozen=True):
+    """What playing a game results in."""
 
-def hear(said: queue.SimpleQueue[News | BaseException | None], threads: int) -> Iterator[News]:
-    """Yield what threads say until all have said None, their last word.
-
-    Raises what one of them failed with.
-    """
-    while threads:
-        try:
-            news = said.get(timeout=POLL_SECONDS)
-        except queue.Empty:
-            continue
-        if news is None:
-            threads -= 1
-        elif isinstance(news, BaseException):
-            raise news
-        else:
-            yield news
+    record: GameRecord
+    sgf: str
 
 
 class Contest:
@@ -61,16 +46,20 @@ class Contest:
         self.sides = sides
         self.commands = [commands[side] for side in sides]
         self.record = MatchRecord(folder, on.agreed(self.commands, [names[side] for side in sides]))
-        self.waiting: deque[int] = deque()
-        """The numbers of the games that no table has begun."""
-        self.tables = 0
-        """How many tables play games of this match."""
         self._test = sprt_run(on.sprt, self.record.games) if on.sprt is not None else None
 
     @property
     def is_decided(self) -> bool:
         """Whether the sequential test, if there is one, needs no more games."""
         return self._test is not None and self._test.decision is not None
+
+    def units(self, place: int, games: range) -> Iterator[Unit]:
+        """Yield those of some games that the record lacks, until the test has decided. `place`: that of the match in
+        its series."""
+        for game in self.record.missing(games):
+            if self.is_decided:
+                return
+            yield Unit(f"game {game + 1}", "match", msgspec.json.encode((place, game)))
 
     def add(self, played: GameRecord, sgf: bytes) -> None:
         """Add a finished game. Raises OSError."""
@@ -87,85 +76,65 @@ def open_contest(
     return Contest(folder / "-".join(f"{side + 1:02d}" for side in sides), sides, commands, names, conditions)
 
 
-AllGames = tuple[GameRecord, ...]
-"""The games of a match when one of them ended, which is the last. Its record may have more by the time it is shown."""
-AfterGame = Callable[[Contest, AllGames], None]
+AfterGame = Callable[[Contest], None]
+"""Is told of a match whose record has got a game, its last one."""
 
 
 class Series:
-    """Plays the games that the records of one or more matches do not have yet."""
+    """Plays the games that the records of one or more matches do not have yet. A game is a unit of work."""
 
     def __init__(self, contests: Sequence[Contest], conditions: Conditions, games: int) -> None:
         """Play so many games in each match, or until its sequential test has decided; games that run then are played
         to their end."""
-        self._contests, self._conditions = contests, conditions
-        for contest in contests:
-            contest.waiting = deque(contest.record.missing(games))
-        self._news: queue.SimpleQueue[tuple[Contest, AllGames] | BaseException | None] = queue.SimpleQueue()
+        self._contests, self._conditions, self._games = contests, conditions, games
         self._lock = threading.Lock()
-        self._aborted = False
+        self._pool = Pool(conditions.parallel, self._play, self._rise, self._kill)
+        self._served: dict[int, Contest] = {}
+        """The match that each table serves."""
         self._engines: dict[int, list[Engine]] = {}
         """The engines of each table; those of one match at a time."""
 
     def run(self, after_game: AfterGame) -> None:
-        """Play until the records have all games. Calls `after_game` in this thread, after each game.
+        """Play until the records have all games. Calls `after_game` after each, in any thread.
 
         Raises UserError, OSError, or KeyboardInterrupt; in each case the engines are killed and the records are
         complete.
         """
-        games = sum(len(contest.waiting) for contest in self._contests if not contest.is_decided)
-        tables = range(min(self._conditions.parallel, games))
-        threads = [threading.Thread(target=self._serve, args=(table,), daemon=True) for table in tables]
-        for thread in threads:
-            thread.start()
-        try:
-            for contest, games_so_far in hear(self._news, len(threads)):
-                after_game(contest, games_so_far)
-        except BaseException:
-            self.stop()
-            raise
-        finally:
-            for thread in threads:
-                thread.join()
+        rounds = [
+            Batch(str(place), contest.units(place, range(first, min(first + ROUND, self._games))))
+            for first in range(0, self._games, ROUND)
+            for place, contest in enumerate(self._contests)
+        ]
+
+        def keep(unit: Unit, result: bytes) -> None:
+            contest, played = self._contest(unit), msgspec.json.decode(result, type=PlayedGame)
+            contest.add(played.record, played.sgf.encode())
+            after_game(contest)
+
+        self._pool.run(rounds, keep)
 
     def stop(self) -> None:
         """End the series at once, from any thread: its engines are killed, and `run` returns."""
-        with self._lock:
-            self._aborted = True
-        for engines in list(self._engines.values()):
-            for engine in engines:
-                engine.stop()
+        self._pool.stop()
 
-    def _serve(self, table: int) -> None:
-        """One table: play games until none is left, with the engines of one match after another."""
-        served: Contest | None = None
-        try:
-            while (dealt := self._deal(served)) is not None:
-                contest, number = dealt
-                if contest is not served:
-                    self._rise(table)
-                    self._seat(table, contest)
-                    served = contest
-                self._play(contest, number, self._engines[table])
+    def _contest(self, unit: Unit) -> Contest:
+        return self._contests[msgspec.json.decode(unit.arguments)[0]]
+
+    def _play(self, unit: Unit, table: int) -> bytes | None:
+        """Play a game at a table, with the engines of its match."""
+        contest, number = self._contest(unit), msgspec.json.decode(unit.arguments)[1]
+        if self._served.get(table) is not contest:
             self._rise(table)
-        except BaseException as error:
-            if not self._aborted:
-                self._news.put(error)
-        self._news.put(None)
-
-    def _deal(self, served: Contest | None) -> tuple[Contest, int] | None:
-        """The next game of a table: of the match that it serves until a round ends, then of the match with the fewest
-        tables and rounds."""
-        with self._lock:
-            if served is not None:
-                served.tables -= 1
-            waiting = [each for each in self._contests if each.waiting and not each.is_decided]
-            if self._aborted or not waiting:
-                return None
-            if served is None or served not in waiting or served.waiting[0] % ROUND == 0:
-                served = min(waiting, key=lambda each: (each.tables, each.waiting[0] // ROUND))
-            served.tables += 1
-            return served, served.waiting.popleft()
+            self._seat(table, contest)
+        agreed = self._conditions
+        opening = agreed.openings[number // 2 % len(agreed.openings)]
+        black = 1 if agreed.terms.handicap else number % 2
+        a, b, *judge = self._engines[table]
+        referee = Referee(number, (a, b), black, agreed.terms, agreed.conduct, opening, *judge)
+        played = referee.play()
+        if self._pool.stopped.is_set():  # the engines were killed under the referee
+            return None
+        return msgspec.json.encode(PlayedGame(played, _game_sgf(referee.game, played, contest.record.terms.names)))
 
     def _seat(self, table: int, contest: Contest) -> None:
         """Give a table the engines of a match. Their processes start when they are needed."""
@@ -177,32 +146,23 @@ class Series:
         if self._conditions.judge:
             engines.append(Engine(self._conditions.judge, "judge", limits=limits))
         with self._lock:
-            self._engines[table] = engines
-            if self._aborted:
-                for engine in engines:
-                    engine.stop()
+            self._served[table], self._engines[table] = contest, engines
+        if self._pool.stopped.is_set():
+            self._kill()
 
     def _rise(self, table: int) -> None:
         """Ask the engines of a table to quit, and wait for them."""
-        if not self._aborted:
-            for engine in self._engines.get(table, []):
-                engine.close()
+        for engine in self._engines.get(table, []):
+            engine.close()
 
-    def _play(self, contest: Contest, number: int, engines: Sequence[Engine]) -> None:
-        agreed = self._conditions
-        opening = agreed.openings[number // 2 % len(agreed.openings)]
-        black = 1 if agreed.terms.handicap else number % 2
-        a, b, *judge = engines
-        referee = Referee(number, (a, b), black, agreed.terms, agreed.conduct, opening, *judge)
-        played = referee.play()
-        if self._aborted:  # the engines were killed under the referee
-            return
+    def _kill(self) -> None:
         with self._lock:
-            contest.add(played, _game_sgf(referee.game, played, contest.record.terms.names))
-            self._news.put((contest, tuple(contest.record.games)))
+            engines = [engine for those in self._engines.values() for engine in those]
+        for engine in engines:
+            engine.stop()
 
 
-def _game_sgf(game: Game, played: GameRecord, names: Sequence[str]) -> bytes:
+def _game_sgf(game: Game, played: GameRecord, names: Sequence[str]) -> str:
     """The game with what the referee found, in the comment at its end."""
     text = f"Game {played.game + 1}: {played.result}, {played.reason}"
     if played.settled_by:
@@ -217,4 +177,4 @@ def _game_sgf(game: Game, played: GameRecord, names: Sequence[str]) -> bytes:
         white=names[1 - played.black],
         result=played.result,
         comments={len(game.moves): text},
-    ).encode()
+    )

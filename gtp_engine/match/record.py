@@ -11,7 +11,6 @@ through a link, and a record that is refused stays as it is.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,8 +21,9 @@ from msgspec import Meta
 
 from gtp_engine.errors import UserError
 from gtp_engine.match.statistics import Sprt, SprtRun, Tally
-from nobi_machine.files import PUBLIC, append_regular, read_regular, write_whole
+from nobi_machine.files import PUBLIC, write_whole
 from nobi_machine.terminal import amount
+from nobi_machine.units import Lines
 
 FORMAT = 1
 MAX_FILE_BYTES = 1 << 28
@@ -183,13 +183,14 @@ class MatchRecord:
         self.terms = terms
         self.games: list[GameRecord] = []
         self._path = folder / "record.jsonl"
-        for inner in (folder / "games", folder / "stderr"):
+        for inner in (folder / "games", folder / "stderr", self._path):
             if inner.is_symlink():
                 raise UserError(f"{inner}: is a link; choose another --out")
-            inner.mkdir(parents=True, exist_ok=True)
-        content = self._read()
-        if content:
-            self._resume(content)
+            if inner is not self._path:
+                inner.mkdir(parents=True, exist_ok=True)
+        self._file = Lines(self._path, MAX_FILE_BYTES)
+        if self._file.lines or self._file.rest:
+            self._resume(self._file.lines)
         else:
             self._append(terms)
 
@@ -199,27 +200,19 @@ class MatchRecord:
         self._append(game)
         self.games.append(game)
 
-    def missing(self, count: int) -> list[int]:
-        """List the numbers of the games among the first `count` that have not been played."""
+    def missing(self, games: range) -> list[int]:
+        """List those of these numbers whose games have not been played."""
         played = {game.game for game in self.games}
-        return [game for game in range(count) if game not in played]
+        return [game for game in games if game not in played]
 
     def stderr_file(self, side: int, table: int) -> Path:
         """Return the path of the file for what an engine at a table writes to stderr."""
         return self.folder / "stderr" / f"{SIDES[side]}-{table + 1}.txt"
 
     def _append(self, entry: msgspec.Struct) -> None:
-        append_regular(self._path, msgspec.json.encode(entry) + b"\n", durable=True)
+        self._file.append(msgspec.json.encode(entry))
 
-    def _read(self) -> bytes:
-        """The content of the record's file; empty if there is none. Raises UserError for a link, and OSError."""
-        if self._path.is_symlink():
-            raise UserError(f"{self._path}: is a link; choose another --out")
-        return read_regular(self._path, MAX_FILE_BYTES) if self._path.exists() else b""
-
-    def _resume(self, content: bytes) -> None:
-        complete = content[: content.rfind(b"\n") + 1]
-        lines = complete.splitlines()
+    def _resume(self, lines: list[bytes]) -> None:
         try:
             terms = msgspec.json.decode(lines[0], type=MatchTerms)
             games = [msgspec.json.decode(line, type=GameRecord) for line in lines[1:]]
@@ -232,6 +225,4 @@ class MatchRecord:
         changed = [f for f in MatchTerms.__struct_fields__ if getattr(terms, f) != getattr(self.terms, f)]
         if changed:
             raise UserError(f"{self._path}: holds another match (different {', '.join(changed)}); choose another --out")
-        if len(complete) < len(content):  # we were stopped in the middle of a line
-            os.truncate(self._path, len(complete))
         self.games = games

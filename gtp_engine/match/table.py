@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from gtp_engine.match.play import AfterGame, AllGames, Contest
+from gtp_engine.match.play import AfterGame, Contest
 from gtp_engine.match.record import BY_BOARD, BY_SCORES, GameRecord, MatchTerms, faults, sprt_run, tally
 from gtp_engine.match.statistics import Sprt, elo, score_interval
 from nobi_machine.progress import StatusLine, duration
@@ -30,7 +30,8 @@ def status(names: Sequence[str], total: int) -> Iterator[AfterGame]:
     """
     line, started, played_here = StatusLine(0.0), time.monotonic(), itertools.count(1)
 
-    def tell(_contest: Contest, games: AllGames) -> None:
+    def tell(contest: Contest) -> None:
+        games = contest.record.games
         last, score = games[-1], tally(games)
         left = (time.monotonic() - started) / next(played_here) * (total - len(games))
         line.show(

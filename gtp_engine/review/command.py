@@ -1,161 +1,308 @@
-"""`nobi review`: analyse a whole game, and say what its moves lost."""
+"""`nobi review`: analyse whole games, and say what their moves lost."""
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import os
 import threading
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from gtp_engine.configuration.configuration import tell
+from gtp_engine.configuration.configuration import Configuration, tell
 from gtp_engine.configuration.parameters import Count, Number, config_options, parameter_options
 from gtp_engine.configuration.sources import load
-from gtp_engine.errors import UserError
+from gtp_engine.errors import UserError, explain
 from gtp_engine.players import check_files
 from gtp_engine.session.records import ABSENT, DEFAULT_VISITS, Record, read_record
 from nobi_machine.interruption import EXIT_INTERRUPTED
-from nobi_machine.progress import ProgressBar, in_pieces
-from nobi_machine.streams import print_json
+from nobi_machine.locks import folder_for_one
+from nobi_machine.progress import ProgressBar
+from nobi_machine.streams import note, print_json
 from nobi_machine.text import printable_path
 
 if TYPE_CHECKING:
+    from go_rules.sgf.variations import Branch
     from gtp_engine.review.judged import JudgedMove, Review
-    from gtp_engine.session.session import Session
+    from gtp_engine.review.search import Plan
 
 DEFAULT_LEAST = 4.0
+EXIT_FAILURE = 1
+"""A game could not be reviewed, or its review could not be written."""
+SUFFIX = ".sgf"
+RESULTS = "review.results"
+"""The file of what was found so far, in the folder of the reviews, or in one that is there while a game is reviewed."""
+
+
+class Subject(NamedTuple):
+    """A game to review."""
+
+    record: Record
+    plan: Plan
+    target: Path
+    """The file of its review."""
+    variations: list[tuple[Branch, Plan]]
+    """Those that are reviewed too."""
 
 
 @click.command()
-@click.argument("target", metavar="OUT.sgf", type=click.Path(dir_okay=False, path_type=Path))
-@click.argument("source", metavar="GAME.sgf", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("sources", metavar="GAME.sgf|FOLDER...", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE.sgf|FOLDER",
+              help="Where the review of a game, or the reviews of several, are written.  "
+                   "[default: the first name with -review]")  # fmt: skip
+@click.option("--parallel", type=Count(1, 1024), metavar="N",
+              help="Positions at the same time.  [default: one for each thread]")  # fmt: skip
 @click.option("--from", "first", type=Count(1), default=1, metavar="N", help="Begin with move N.")
 @click.option("--to", "last", type=Count(1), metavar="N", help="End with move N.  [default: the last]")
 @click.option("--least", "percent", type=Number(0, 100), default=DEFAULT_LEAST, show_default=True, metavar="PERCENT",
               help="A better line is written beside each move that lost so much of the winning chance.")  # fmt: skip
+@click.option("--variations", "has_variations", is_flag=True,
+              help="Analyse the variations of the files, too: comments and marks.")  # fmt: skip
 @click.option("--json", "prints_json", is_flag=True, help="Print the review as one JSON object instead of tables.")
 @parameter_options("review", absent=ABSENT)
 @config_options
 def review(
-    target: Path,
-    source: Path,
+    sources: tuple[Path, ...],
+    out: Path | None,
+    parallel: int | None,
     first: int,
     last: int | None,
     percent: float,
+    has_variations: bool,
     prints_json: bool,
     config_file: Path | None,
     settings: tuple[str, ...],
     **options: Any,
 ) -> int:
-    """Analyse all moves of a game: which were mistakes, what was better, and how the game went.
+    """Analyse all moves of games: which were mistakes, what was better, and how the games went.
 
-    The first game of GAME.sgf is written to OUT.sgf, a new file, with a comment at each move, marks for doubtful, bad
-    and very bad ones (those that lost 4, 8 and 16 % of the winning chance), and the better lines as variations; all
-    else in it stays. Sabaki draws the winrate and the lead. Tables on stdout say how both sides played, and which moves
-    lost most. With few visits, searches differ by chance, and losses look larger than they are.
+    The first game of each file, and of each .sgf file in a FOLDER, is written to a new file, with a comment at each
+    move, marks for doubtful, bad and very bad ones (those that lost 4, 8 and 16 % of the winning chance), and the
+    better lines as variations; all else in it stays. Sabaki draws the winrate and the lead. For one game, tables on
+    stdout say how both sides played, and which moves lost most; for several there is a line for each.
 
-    Ctrl-C ends the review, and what was found by then is written.
+    All positions are searched with half of --visits first. The other half of the visits goes to the eighth of them
+    where a game's moves lost most, which get four times --visits each. With few visits, searches differ by chance, and
+    losses look larger than they are. What was interrupted, in whatever way, goes on with the same command.
     """
     configuration = check_files(load(config_file, settings, options))
     tell(configuration)
-    _require_writable(target)
-    from go_rules.points import BLACK, WHITE
-    from go_rules.rule_names import rules_to_sgf
-    from gtp_engine.review.judged import TITLE, Review
-    from gtp_engine.session.session import Session
-    from nets.evaluator import EvaluatorError
+    _refuse_old_order(sources, out)
+    is_one = len(sources) == 1 and not sources[0].is_dir()
+    target = out or _default_target(sources[0], is_one)
+    is_file = target.suffix.lower() == SUFFIX and not target.is_dir()
+    if is_file and not is_one:
+        raise UserError(f"{printable_path(target)}: the reviews of several games need a folder")
+    if is_file:
+        _require_writable(target)
+    folder = target.with_name(target.name + ".part") if is_file else target
+    from gtp_engine.review.judged import as_json, index_as_json, print_index, print_tables
     from nobi_machine.interruption import interruptible
 
-    record = read_record(source, configuration, options)
-    loaded, length = record.game, len(record.game.moves)
-    numbers = range(first, (length if last is None else min(last, length)) + 1)
-    if not numbers:
-        raise record.error(f"it has no move from {first} to {last or length}, but {length} moves in all")
-    if TITLE in loaded.comments.get(0, ""):
-        raise record.error("it is a review already; review the game that it was made of")
-    end = record.to_game(numbers.stop)  # so that an illegal move is found before the work begins
-    session = Session.of(configuration, loaded.width, loaded.height)
-    session.load()
-    visits, evaluator = configuration.engine.visits or DEFAULT_VISITS, session.player.evaluator
-    moves: list[JudgedMove] = []
-    failure: EvaluatorError | None = None
-    with interruptible() as stop:
-        try:
-            _judge(session, record, numbers, visits, stop, moves)
-        except EvaluatorError as error:  # what was judged before it is not lost
-            failure = error
-        session.close()
-        if moves:
-            made = Review(
-                moves=moves,
-                size=(loaded.width, loaded.height),
-                names={BLACK: loaded.black, WHITE: loaded.white},
-                net="no network" if evaluator is None else evaluator.attributes.name,
-                visits=visits,
-                rules=rules_to_sgf(end.rules),
-                komi=end.komi,
-                is_interrupted=len(moves) < len(numbers),
-            )
-            _write(made, record, target, percent / 100, prints_json)
-    if failure is not None:
-        raise failure
-    return EXIT_INTERRUPTED if stop.is_set() else 0
+    subjects, failures = _subjects(
+        {sources[0]: target} if is_file else _games(sources, target),
+        configuration,
+        options,
+        (first, last),
+        has_variations,
+    )
+    made: dict[str, Review] = {}
+    if subjects:
+        with folder_for_one(folder), interruptible() as stop:
+            failures += _review(subjects, configuration, parallel, percent / 100, folder / RESULTS, stop, made)
+            if is_file and made and not failures:
+                (folder / RESULTS).unlink()
+        if stop.is_set() and not made:
+            note("the review was interrupted; the same command goes on with it")
+            return EXIT_INTERRUPTED
+        with contextlib.suppress(OSError):  # it is not empty
+            folder.rmdir()
+    if is_one:
+        for each in made.values():
+            print_json(as_json(each)) if prints_json else print_tables(each)
+    elif made:
+        print_json(index_as_json(made)) if prints_json else print_index(made)
+    return EXIT_FAILURE if failures else 0
+
+
+def _refuse_old_order(sources: Sequence[Path], out: Path | None) -> None:
+    """Raise UserError where these are the arguments of earlier versions, the review's file before the game's."""
+    if len(sources) == 2 and out is None and not sources[0].exists() and sources[1].is_file():
+        new, old = (printable_path(each) for each in sources)
+        raise UserError(f"{new}: No such file or directory; to write a review there: nobi review {old} --out {new}")
+
+
+def _default_target(source: Path, is_one: bool) -> Path:
+    """Return where reviews are written if nobody says it."""
+    if is_one:
+        return source.with_name(f"{source.stem}-review{SUFFIX}")
+    path = source.resolve()
+    return path.with_name(f"{path.stem if path.suffix.lower() == SUFFIX else path.name}-review")
 
 
 def _require_writable(target: Path) -> None:
-    """Raise UserError unless a new SGF file of this name can be written, which a long search would find out too late.
+    """Raise UserError unless a new file of this name can be written, which a long search would find out too late.
     Raises OSError."""
     from nobi_machine.files import written_beside
 
-    name = printable_path(target)
-    if target.suffix.lower() != ".sgf" or not target.parent.is_dir():
-        raise UserError(f"{name}: the review must be a file .sgf in a folder that exists")
+    if not target.parent.is_dir():
+        raise UserError(f"{printable_path(target)}: the review must be in a folder that exists")
     if os.path.lexists(target):
-        raise UserError(f"{name}: exists already; name a new file")
+        raise UserError(f"{printable_path(target)}: exists already; name a new file")
     with written_beside(target, b""):
         pass
 
 
-def _judge(
-    session: Session, record: Record, numbers: range, visits: int, stop: threading.Event, moves: list[JudgedMove]
-) -> None:
-    """Search the positions before and after the moves of these numbers, and add each move as soon as it is judged.
-    Raises EvaluatorError."""
-    from go_rules.game import Move
-    from gtp_engine.review.judged import JudgedMove, Opinion
-    from search.request import Limits
-
-    number, played, before = 0, None, None
-    with ProgressBar("review", len(numbers), text=in_pieces) as bar:
-        for game, step in record.game.positions(record.rules, record.komi):
-            is_move = isinstance(step, Move)
-            if played is not None or (is_move and number + 1 in numbers):
-                colour = step.colour if isinstance(step, Move) else game.to_play
-                result = session.analyse(Limits(visits=visits), stop, colour=colour, game=game)
-                if stop.is_set():
-                    return
-                opinion = Opinion.of(result)
-                if played is not None and before is not None:
-                    moves.append(JudgedMove(number, played.colour, played.point, before, opinion))
-                    bar.advance(1, f"move {number}")
-                before = opinion
-            number += is_move
-            played = step if isinstance(step, Move) and number in numbers else None
-            if number >= numbers.stop:
-                return
+def _games(sources: Sequence[Path], out: Path) -> dict[Path, Path]:
+    """Return the files of games, those of folders in the order of their names, with the files of their reviews. Raises
+    UserError."""
+    games: dict[Path, Path] = {}
+    for source in sources:
+        within = sorted(source.rglob("*")) if source.is_dir() else [source]
+        for path in within:
+            is_game = path.suffix.lower() == SUFFIX and path.is_file() and out.resolve() not in path.resolve().parents
+            if is_game or path is source:
+                games[path] = out / (path.relative_to(source) if source.is_dir() else path.name)
+    taken: dict[Path, Path] = {}
+    for path, target in games.items():
+        if (other := taken.setdefault(target, path)) is not path:
+            raise UserError(f"{printable_path(path)} and {printable_path(other)}: their reviews have one name")
+    if not games:
+        raise UserError(f"{printable_path(sources[0])}: no {SUFFIX} file in it")
+    return games
 
 
-def _write(made: Review, record: Record, target: Path, least: float, prints_json: bool) -> None:
-    """Write the review to its file, and print it, whatever becomes of the file. Raises OSError."""
+def _subjects(
+    games: Mapping[Path, Path],
+    configuration: Configuration,
+    options: Mapping[str, Any],
+    moves: tuple[int, int | None],
+    has_variations: bool,
+) -> tuple[dict[str, Subject], int]:
+    """Read the games, and say on stderr which cannot be reviewed. Return them by their names, and how many cannot."""
+    from go_rules.sgf.grammar import SgfError
+    from gtp_engine.review.judged import TITLE
+    from gtp_engine.review.search import Plan
+
+    found: dict[str, Subject] = {}
+    failures = 0
+    first, last = moves
+    for path, target in games.items():
+        try:
+            record = read_record(path, configuration, options)
+            length = len(record.game.moves)
+            numbers = range(first, (length if last is None else min(last, length)) + 1)
+            if not numbers:
+                raise record.error(f"it has no move from {first} to {last or length}, but {length} moves in all")
+            if TITLE in record.game.comments.get(0, ""):
+                raise record.error("it is a review already; review the game that it was made of")
+            try:
+                plan = Plan.of(record.game, record.rules, record.komi, numbers)
+                variations = list(_variations(record, plan)) if has_variations else []
+            except SgfError as error:
+                raise record.error(str(error)) from None
+            found[printable_path(path)] = Subject(record, plan, target, variations)
+        except (UserError, OSError) as error:
+            note(explain(error))
+            failures += 1
+    return found, failures
+
+
+def _variations(record: Record, plan: Plan) -> Iterator[tuple[Branch, Plan]]:
+    """Yield the variations of a record whose own moves can be reviewed, and say on stderr which cannot be played."""
+    from go_rules.sgf.grammar import SgfError
+    from go_rules.sgf.reader import parse_sgf
+    from go_rules.sgf.variations import branches
+    from gtp_engine.review.search import Plan
+
+    for number, branch in enumerate(branches(record.content), 1):
+        try:
+            line = dataclasses.replace(parse_sgf(branch.text), komi=plan.komi, rules=plan.rules)
+            numbers = range(branch.first + 1, len(line.moves) + 1)
+            if numbers:
+                yield branch, Plan.of(line, plan.rules, plan.komi, numbers)
+        except SgfError as error:
+            note(f"{printable_path(record.path)}: variation {number}: {error}")
+
+
+def _review(
+    subjects: Mapping[str, Subject],
+    configuration: Configuration,
+    parallel: int | None,
+    least: float,
+    path: Path,
+    stop: threading.Event,
+    made: dict[str, Review],
+) -> int:
+    """Review games, write the files and add the reviews to `made`. `path`: the file of what was found so far.
+
+    Return how many could not be written, which is said on stderr. Raises UserError, EvaluatorError and OSError.
+    """
+    from go_rules.points import BLACK, WHITE
+    from go_rules.rule_names import rules_to_sgf
     from go_rules.sgf.annotation import annotated
-    from gtp_engine.review.judged import as_json, notes_of, print_tables
-    from nobi_machine.files import create_whole
+    from go_rules.sgf.variations import annotated_branches
+    from gtp_engine.review.judged import Review, move_notes, notes_of
+    from gtp_engine.review.search import Searches
+    from nobi_machine.files import create_whole, read_regular
+    from nobi_machine.units import Results
 
     try:
-        create_whole(target, annotated(record.content, notes_of(made, least)))
+        results = Results(path)
+    except ValueError as error:
+        raise UserError(f"{printable_path(path)}: {error}; choose another --out") from None
+    searches = Searches(configuration, configuration.engine.visits or DEFAULT_VISITS, parallel, stop)
+    failures = 0
+    try:
+        plans: dict[str, Plan] = {}
+        for name, subject in subjects.items():
+            if os.path.lexists(subject.target) and not searches.knows(name, subject.plan, results):
+                note(f"{printable_path(subject.target)}: exists already, and is left as it is")
+                failures += 1
+                continue
+            for number, (_, line) in enumerate(subject.variations, 1):
+                plans[f"{name}, variation {number}"] = line
+            plans[name] = subject.plan
+        total = sum(plan.division(searches.visits).total(len(plan.positions)) for plan in plans.values())
+        with ProgressBar("review", total) as bar:
+
+            def progress(visits: int, unit: str) -> None:
+                bar.update(bar.done + (visits if unit else 0), (bar.total or 0) - (0 if unit else visits), unit)
+
+            beside: list[Sequence[JudgedMove]] = []
+            for name, moves in searches.review(plans, results, progress):
+                if name not in subjects:
+                    beside.append(moves)
+                    continue
+                record, plan, target, variations = subjects[name]
+                loaded = record.game
+                made[name] = Review(
+                    moves=moves,
+                    size=(loaded.width, loaded.height),
+                    names={BLACK: loaded.black, WHITE: loaded.white},
+                    result=loaded.result,
+                    net=searches.network,
+                    visits=searches.visits,
+                    rules=rules_to_sgf(plan.rules),
+                    komi=plan.komi,
+                )
+                content, height = record.content, loaded.height
+                if variations:
+                    noted = (move_notes(those, height, least) for those in beside)
+                    branches = (branch for branch, _ in variations)
+                    content = annotated_branches(content, zip(branches, noted, strict=True))
+                    beside.clear()
+                content = annotated(content, notes_of(made[name], least))
+                try:
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    create_whole(target, content)
+                except OSError as error:
+                    if not isinstance(error, FileExistsError) or read_regular(target, len(content)) != content:
+                        note(explain(error))
+                        failures += 1
     finally:
-        if prints_json:
-            print_json(as_json(made))
-        else:
-            print_tables(made)
+        searches.close()
+    return failures

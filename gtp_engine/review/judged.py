@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import count
 from typing import Any
@@ -24,7 +24,10 @@ LONGEST_LINE = 20
 """Moves of a variation."""
 LONGEST_NAME = 40
 """Characters of a player's name in the tables."""
+LONGEST_FILE, LONGEST_RESULT = 60, 20
+"""The same of a game's file and of its result."""
 PLAYER_COLUMNS = ("player", "moves", "first choice", "mean loss", "points", "doubtful", "bad", "very bad")
+INDEX_COLUMNS = ("game", "black", "white", "result", "B loses", "W loses", "worst", "loss")
 MOVE_COLUMNS = ("move", "", "played", "better", "loss", "points", "black wins", "lead")
 TITLE = "Review by Nobi"
 """How the comment at the root of a reviewed game begins."""
@@ -149,13 +152,13 @@ class Review:
     """Columns and rows of the board."""
     names: dict[int, str]
     """Of the players, by their colours."""
+    result: str
+    """As the record has it: `B+3.5`, `W+Resign`; empty if it has none."""
     net: str
     visits: int
-    """Of each position."""
+    """Of a position on average."""
     rules: str
     komi: float
-    is_interrupted: bool
-    """Whether it is only of what was analysed until an interruption."""
 
     @property
     def height(self) -> int:
@@ -172,12 +175,17 @@ def notes_of(review: Review, least: float) -> dict[int, Note]:
     """Return what is written into the game's file, by the number of the move; 0 is the root's. A move that lost `least`
     of the winning chance, 0..1, is given the better line as a variation."""
     lines = [
-        f"{TITLE} with {review.net}, {review.visits} visits a position; {review.rules} rules, komi {review.komi:g}; "
-        f"moves {review.moves[0].number} to {review.moves[-1].number}.",
+        f"{TITLE} with {review.net}, {review.visits} visits a position on average; "
+        f"{review.rules} rules, komi {review.komi:g}; moves {review.moves[0].number} to {review.moves[-1].number}.",
         *(f"{COLOUR_NAMES[side].capitalize()}: {_said(summary)}." for side, summary in review.summaries.items()),
     ]
     root = Note("\n".join(lines), _values(review.moves[0].before))
-    return {0: root, **{move.number: _note(move, review.height, least) for move in review.moves}}
+    return {0: root, **move_notes(review.moves, review.height, least)}
+
+
+def move_notes(moves: Iterable[JudgedMove], height: int, least: float) -> dict[int, Note]:
+    """Return what is written beside moves on a board of so many rows, by their numbers; `least` as for `notes_of`."""
+    return {move.number: _note(move, height, least) for move in moves}
 
 
 def as_json(review: Review) -> dict[str, Any]:
@@ -188,7 +196,7 @@ def as_json(review: Review) -> dict[str, Any]:
         "komi": review.komi,
         "net": review.net,
         "visits": review.visits,
-        "interrupted": review.is_interrupted,
+        "result": review.result,
         "players": {
             COLOUR_NAMES[side]: {"name": review.names[side], **asdict(summary)}
             for side, summary in review.summaries.items()
@@ -216,6 +224,30 @@ def print_tables(review: Review) -> None:
         print_table(
             MOVE_COLUMNS, lines, "The moves that lost most of the winning chance", left=("", "played", "better")
         )
+
+
+def print_index(reviews: Mapping[str, Review]) -> None:
+    """Print on stdout a line for each of several games, by their names."""
+    rows = []
+    for name, review in reviews.items():
+        black, white = (review.summaries[side] for side in SIDES)
+        most = max(review.moves, key=lambda move: move.winrate_lost)
+        rows.append(
+            (
+                name if len(name) <= LONGEST_FILE else f"...{name[3 - LONGEST_FILE :]}",
+                *(printable(review.names[side], LONGEST_NAME) for side in SIDES),
+                printable(review.result, LONGEST_RESULT),
+                *(f"{100 * side.winrate_lost:.1f} %" for side in (black, white)),
+                f"{most.number} {COLOUR_LETTERS[most.colour]} {to_vertex(most.point, review.height)}",
+                f"{100 * most.winrate_lost:.0f} %",
+            )
+        )
+    print_table(INDEX_COLUMNS, rows, "Mean loss of a move, and the worst move", left=INDEX_COLUMNS[:4])
+
+
+def index_as_json(reviews: Mapping[str, Review]) -> dict[str, Any]:
+    """Return the reviews of several games, by their names, as one object for JSON."""
+    return {"games": [{"file": name, **as_json(review)} for name, review in reviews.items()]}
 
 
 def _line(move: JudgedMove, height: int) -> tuple[str, ...]:
@@ -259,6 +291,8 @@ def _move_as_json(move: JudgedMove, height: int) -> dict[str, Any]:
         "best": to_vertex(move.before.line[0], height),
         "line": [to_vertex(point, height) for point in move.before.line[:LONGEST_LINE]],
         "rank": move.rank,
+        "visits_before": move.before.visits,
+        "visits": move.after.visits,
         "winrate_lost": move.winrate_lost,
         "points_lost": move.points_lost,
         "winrate_before": move.before.of_black[0],

@@ -16,7 +16,7 @@ from gtp_engine.configuration.parameters import Count
 from gtp_engine.match.command import EXIT_FAULTS, play_all
 from gtp_engine.match.conditions import Conditions, condition_options, read_conditions, termination_interrupts
 from gtp_engine.match.engines import engine_command
-from gtp_engine.match.play import AfterGame, AllGames, Contest, open_contest
+from gtp_engine.match.play import AfterGame, Contest, open_contest
 from gtp_engine.tournament.report import print_results, write_results
 from gtp_engine.tournament.results import Results, as_json
 from nobi_machine.locks import folder_for_one
@@ -104,9 +104,9 @@ def _bar(command: str, contests: Sequence[Contest], games: int) -> Iterator[Afte
     played = sum(len(contest.record.games) for contest in contests)
     with ProgressBar(command, games * len(contests), played, in_pieces) as bar:
 
-        def advance(contest: Contest, games_so_far: AllGames) -> None:
+        def advance(contest: Contest) -> None:
             first, second = contest.sides
-            bar.advance(1, f"{first + 1}-{second + 1}: {games_so_far[-1].result}")
+            bar.advance(1, f"{first + 1}-{second + 1}: {contest.record.games[-1].result}")
 
         bar.advance(0)
         yield advance

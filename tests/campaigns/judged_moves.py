@@ -50,7 +50,6 @@ import itertools
 import json
 import math
 import os
-import queue
 import re
 import string
 import sys
@@ -75,10 +74,10 @@ from gtp_engine.configuration.configuration import network_path
 from gtp_engine.errors import UserError, explain, is_of_user
 from gtp_engine.match.client import EngineError, GtpFailure
 from gtp_engine.match.engines import Engine, Terms, engine_command
-from gtp_engine.match.play import hear
 from gtp_engine.match.statistics import Z_95
 from nets.open import open_network
 from nobi_machine.files import PUBLIC, append_regular, read_regular, write_whole
+from nobi_machine.units import Batch, Pool, Unit
 from search.nobi.parameters import SearchParameters
 from search.nobi.player import PuctPlayer
 from search.request import Limits, SearchRequest
@@ -261,12 +260,8 @@ class Chooser(Engine):
 
 def ask_all(answers: Answers, asked: Sequence[Position], options: Any) -> None:
     """Ask the engines what they have not answered yet, each in several processes. Raises UserError."""
-    waiting: queue.SimpleQueue[Position] = queue.SimpleQueue()
-    done: queue.SimpleQueue[Position | BaseException | None] = queue.SimpleQueue()
     kinds = list(itertools.product(TREES, range(len(options.engines))))
     missing = [each for each in asked if any((each.number, *kind) not in answers.moves for kind in kinds)]
-    for position in missing:
-        waiting.put(position)
     commands = {
         f"engine {letter}": engine_command(text) for letter, text in zip(LETTERS, options.engines, strict=False)
     }
@@ -274,26 +269,22 @@ def ask_all(answers: Answers, asked: Sequence[Position], options: Any) -> None:
         [Chooser(command, label) for label, command in commands.items()]
         for _ in range(min(options.parallel, len(missing)))
     ]
+    done = itertools.count(len(asked) - len(missing) + 1)
 
-    def serve(table: list[Chooser]) -> None:
-        try:
-            while True:
-                position = waiting.get_nowait()
-                for tree, engine in kinds:
-                    if (position.number, tree, engine) not in answers.moves:
-                        answer = table[engine].choose(position, options.visits, options.walk if tree == "kept" else 0)
-                        answers.add({"position": position.number, "tree": tree, "engine": engine, **answer})
-                done.put(position)
-        except queue.Empty:
-            done.put(None)
-        except BaseException as error:
-            done.put(error)
+    def choose(unit: Unit, place: int) -> bytes:
+        position = asked[int(unit.arguments)]
+        for tree, engine in kinds:
+            if (position.number, tree, engine) not in answers.moves:
+                answer = tables[place][engine].choose(position, options.visits, options.walk if tree == "kept" else 0)
+                answers.add({"position": position.number, "tree": tree, "engine": engine, **answer})
+        return b""
 
+    def tell(_unit: Unit, _nothing: bytes) -> None:
+        print(f"{next(done)} of {len(asked)} positions", end="\r", file=sys.stderr)
+
+    units = (Unit(f"position {each.number}", "choose", str(asked.index(each)).encode()) for each in missing)
     try:
-        for table in tables:
-            threading.Thread(target=serve, args=(table,), daemon=True).start()
-        for number, _ in enumerate(hear(done, len(tables)), len(asked) - len(missing) + 1):
-            print(f"{number} of {len(asked)} positions", end="\r", file=sys.stderr)
+        Pool(len(tables), choose).run([Batch("positions", units)], tell)
     finally:
         for chooser in itertools.chain(*tables):
             chooser.stop()

@@ -115,8 +115,13 @@ def written(folder: Path) -> Samples:
 
 @pytest.mark.slow
 def test_games_are_played_and_written(tmp_path: Path) -> None:
+    """They are the same in one thread and in two."""
     count = selfplay(tmp_path, ConstantEvaluator(), DATA, games=2, threads=2, seed=1)
     samples = written(tmp_path)
+    selfplay(tmp_path / "again", ConstantEvaluator(), DATA, games=2, threads=1, seed=1)
+    again = written(tmp_path / "again")
+    assert sorted(map(bytes, again.planes)) == sorted(map(bytes, samples.planes))
+    assert sorted(map(bytes, again.policy)) == sorted(map(bytes, samples.policy))
     assert samples.length == count > 20
     planes = unpack_planes(samples.planes, 9)
     sizes = np.sqrt(planes[:, 0].sum(axis=(1, 2)))

@@ -13,21 +13,26 @@ What was interrupted goes on: a match with the same candidate, a leg where it st
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import shutil
-import subprocess
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from gtp_engine.errors import UserError
+from gtp_engine.match.command import play_all
+from gtp_engine.match.conditions import Conditions, read_conditions, termination_interrupts
+from gtp_engine.match.engines import engine_command
+from gtp_engine.match.play import Contest
+from gtp_engine.match.record import sprt_run, tally
+from gtp_engine.match.statistics import score_interval
+from gtp_engine.match.table import status
 from nets.open import NetworkFile, open_network
-from nobi_machine.interruption import interruptible
-from nobi_machine.launch import python_command
 from nobi_machine.progress import StatusLine
-from nobi_machine.text import printable, split_command
+from nobi_machine.text import printable
 from training.config import LearnConfig, TrainingConfig
 from training.errors import TrainingError
 from training.files import CHECKPOINT, STUDENT, card_beside, make_folder, write_whole
@@ -40,13 +45,6 @@ from training.selfplay import selfplay
 
 BEST, CANDIDATE = "best.bin.gz", "candidate.bin.gz"
 SELFPLAY, MATCHES, GENERATIONS = "selfplay", "matches", "learn.json"
-OWN_ENGINE = "nobi"
-"""What stands for this installation's `nobi gtp` in the commands of `nobi match`."""
-LOOK_EVERY = 0.1
-"""Seconds between two looks at whether a running match is to be interrupted."""
-OWN_END = 2.0
-"""Seconds that an interrupted match has to end by itself: Ctrl-C in a terminal reaches it as well, and a second signal
-would disturb its end."""
 GAMES = 1_000_003
 """More files of self-play than any run has, so that the games of each generation get different random numbers."""
 
@@ -72,7 +70,7 @@ class MatchResult:
 def learn(folder: Path, config: TrainingConfig, generations: int, budget: float, threads: int) -> int:
     """Go through generations, each with `budget` seconds of training, in a run's folder.
 
-    Return how many candidates were kept. Raises TrainingError, EvaluatorError."""
+    Return how many candidates were kept. Raises TrainingError, EvaluatorError, and UserError from a match."""
     check_anchor(config.learn)  # now, and not after hours
     status = StatusLine()
     history = _read_history(folder)
@@ -240,18 +238,17 @@ def _read_history(folder: Path) -> list[dict[str, Any]]:
 
 
 def play_match(candidate: Path, best: Path, size: int, config: LearnConfig, out: Path, threads: int) -> MatchResult:
-    """Play a match between two networks at equal visits. Raises TrainingError where it fails."""
+    """Play a match between two networks at equal visits. Raises UserError, and KeyboardInterrupt, after which the same
+    call goes on."""
     engines = [f"{_engine(network, config)} --visits {config.match_visits}" for network in (candidate, best)]
     names = ("candidate", "best")
-    return _match(engines, names, size, config.match_games, out, threads, ["--sprt", config.match_elo])
+    return _match(engines, names, size, config.match_games, out, threads, sprt=config.match_elo)
 
 
 def play_anchor(best: Path, size: int, config: LearnConfig, out: Path, threads: int) -> MatchResult:
-    """Play a match between a network and the engine `config.anchor` at equal time. Raises TrainingError where it
-    fails."""
-    engines = [_engine(best, config), config.anchor]
-    limits = ["--time", str(config.anchor_time)]
-    return _match(engines, ("best", "anchor"), size, config.anchor_games, out, threads, limits)
+    """Play a match between a network and the engine `config.anchor` at equal time. Raises what `play_match` raises."""
+    engines, seconds = [_engine(best, config), config.anchor], config.anchor_time
+    return _match(engines, ("best", "anchor"), size, config.anchor_games, out, threads, seconds=seconds)
 
 
 def check_anchor(config: LearnConfig) -> None:
@@ -259,53 +256,40 @@ def check_anchor(config: LearnConfig) -> None:
     if not config.anchor:
         return
     try:
-        words = split_command(config.anchor)
-    except ValueError as error:
-        raise TrainingError(f"learn.anchor: cannot read the engine's command: {error}") from None
-    if not words:
-        raise TrainingError("learn.anchor: the engine's command is empty")
-    if words[0] != OWN_ENGINE and shutil.which(words[0]) is None:
-        raise TrainingError(f"learn.anchor: there is no program {printable(words[0])} that can be started")
+        program = engine_command(config.anchor)[0]
+    except UserError as error:
+        raise TrainingError(f"learn.anchor: {error}") from None
+    if shutil.which(program) is None:
+        raise TrainingError(f"learn.anchor: there is no program {printable(program)} that can be started")
 
 
 def _engine(network: Path, config: LearnConfig) -> str:
-    return f'{OWN_ENGINE} --net "{network.resolve()}" --precision {config.precision} --workers 1 --set lag=0'
+    return f'nobi --net "{network.resolve()}" --precision {config.precision} --workers 1 --set lag=0'
 
 
 def _match(
-    engines: list[str], names: tuple[str, str], size: int, games: int, out: Path, threads: int, options: list[str]
+    engines: Sequence[str], names: tuple[str, str], size: int, games: int, out: Path, threads: int, **options: Any
 ) -> MatchResult:
-    command = python_command("gtp_engine.cli", "match", *engines, *options)
     # A network that knows little does not know which stones are dead, so the board is counted as it stands.
-    command += ["--rules", "tromp-taylor", "--size", str(size), "--name-a", names[0], "--name-b", names[1]]
-    # Another match, because the settings were changed after an interruption, has another folder.
-    out = out.with_name(f"{out.name}-{hashlib.sha256(json.dumps(command).encode()).hexdigest()[:8]}")
-    command += ["--games", str(games), "--parallel", str(max(1, threads // 2)), "--out", str(out), "--json"]
-    printed, exit_code = _run(command)
-    try:
-        result = json.loads(printed)
-        test = (result.get("sprt") or {}).get("accepted")
-        low, high = (float(end) for end in result["score_interval"])
-        wins, draws, losses = (int(result[name]) for name in ("wins", "draws", "losses"))
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise TrainingError(f"the match in {out} failed (exit code {exit_code})") from None
-    return MatchResult(size, wins, draws, losses, low, high, wins > losses if test is None else bool(test))
+    options |= {"size": (size, size), "rules": "tromp-taylor"}
+    conditions = read_conditions(**options, parallel=max(1, threads // 2))
+    commands = [engine_command(engine) for engine in engines]
+    with termination_interrupts():
+        conditions.names(commands, names, names)
+    contest = _opened(out, commands, names, conditions)
+    what, folder = f"{names[0]} against {names[1]}; record", contest.record.folder
+    play_all("learn", what, [contest], conditions, games, folder, status(names, games))
+    score, test = tally(contest.record.games), None
+    if conditions.sprt is not None:
+        test = sprt_run(conditions.sprt, contest.record.games).decision
+    is_stronger = score.wins > score.losses if test is None else bool(test)
+    return MatchResult(size, score.wins, score.draws, score.losses, *score_interval(score), is_stronger)
 
 
-def _run(command: list[str]) -> tuple[bytes, int]:
-    """Run a program; return what it printed and its exit code. Raises KeyboardInterrupt after SIGINT and SIGTERM, once
-    the program has ended as well."""
-    with interruptible() as interrupted:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE)
-        try:
-            while not interrupted.is_set():
-                with suppress(subprocess.TimeoutExpired):
-                    printed, _ = process.communicate(timeout=LOOK_EVERY)
-                    return printed, process.returncode
-            with suppress(subprocess.TimeoutExpired):
-                process.communicate(timeout=OWN_END)
-        finally:
-            if process.poll() is None:
-                process.terminate()
-                process.communicate()
-    raise KeyboardInterrupt
+def _opened(out: Path, commands: Sequence[list[str]], names: Sequence[str], conditions: Conditions) -> Contest:
+    """The match in one of the folders `out`-NN, or a new one, also where settings were changed meanwhile."""
+    others = sorted(out.parent.glob(f"{out.name}-[0-9a-f][0-9a-f]*"))
+    for folder in others:
+        with suppress(UserError):
+            return Contest(folder, (0, 1), commands, names, conditions)
+    return Contest(out.with_name(f"{out.name}-{len(others) + 1:02d}"), (0, 1), commands, names, conditions)

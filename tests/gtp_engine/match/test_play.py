@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gtp_engine.match.conditions import read_conditions
-from gtp_engine.match.play import AllGames, Contest, Series
+from gtp_engine.match.play import Contest, Series
 from gtp_engine.match.record import MatchRecord
 from gtp_engine.match.statistics import Sprt
 from gtp_engine.match.table import summary
@@ -86,7 +86,7 @@ def test_a_record_that_cannot_be_written_ends_the_match_and_its_engines(tmp_path
     (tmp_path / "games").rmdir()
     (tmp_path / "games").write_text("no folder")
     with pytest.raises(OSError):
-        match.run(lambda *_: None)
+        match.run(lambda _: None)
     assert lines_of(tmp_path) == []
     assert processes_with(mark) == []
 
@@ -98,8 +98,8 @@ def test_a_match_that_is_stopped_records_no_game_that_was_not_over(tmp_path: Pat
     _, match = open_match(tmp_path, resigner, thinker, 4, opening_set="none")  # in the second game it thinks for ever
     seen: list[int] = []
 
-    def after_game(_contest: Contest, games: AllGames) -> None:
-        seen.append(len(games))
+    def after_game(contest: Contest) -> None:
+        seen.append(len(contest.record.games))
         match.stop()
 
     match.run(after_game)
@@ -138,7 +138,7 @@ def test_games_count_for_a_test_in_the_order_of_their_numbers(tmp_path: Path) ->
     contest, match = open_match(tmp_path, WINS, RESIGNS, 100, **TESTED)
     assert not contest.is_decided
     played: list[int] = []
-    match.run(lambda _contest, games: played.append(games[-1].game))
+    match.run(lambda contest: played.append(contest.record.games[-1].game))
     assert sorted(played) == [0, 1]
     assert contest.is_decided
 
@@ -156,6 +156,6 @@ def test_a_judge_is_told_to_quit_like_the_players(tmp_path: Path) -> None:
         opening_set="none",
         scorer="engines",
     )
-    match.run(lambda *_: None)
+    match.run(lambda _: None)
     assert [game["settled_by"] for game in lines_of(tmp_path / "match")] == ["judge"]
     assert log.read_text().splitlines()[-1] == "quit"

@@ -23,11 +23,11 @@ def test_a_record_that_was_cut_off_can_be_read_again_and_again(tmp_path: Path) -
         file.write(b'{"game":1,"bla')
     record = MatchRecord(tmp_path, TERMS)
     assert record.games == games[:1]
-    assert record.missing(3) == [1, 2]
+    assert record.missing(range(3)) == [1, 2]
     for each in games[1:]:
         record.add(each, b"(;)")
     assert MatchRecord(tmp_path, TERMS).games == games
-    assert MatchRecord(tmp_path, TERMS).missing(3) == []
+    assert MatchRecord(tmp_path, TERMS).missing(range(3)) == []
 
 
 def test_a_record_before_there_were_handicaps_and_judges(tmp_path: Path) -> None:

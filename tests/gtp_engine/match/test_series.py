@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gtp_engine.match.conditions import read_conditions
-from gtp_engine.match.play import AllGames, Contest, Series, open_contest
+from gtp_engine.match.play import Contest, Series, open_contest
 from tests.gtp_engine.match.conftest import stub_command
 
 RESIGNER = stub_command("--moves", "resign")
@@ -28,7 +28,7 @@ def test_matches_advance_in_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("gtp_engine.match.play.ROUND", 2)
     found, played = contests_of(tmp_path, RESIGNER, RESIGNER, RESIGNER, games=3)
     order: list[tuple[int, int]] = []
-    played.run(lambda contest, _games: order.append(contest.sides))
+    played.run(lambda contest: order.append(contest.sides))
     assert order == [*[(0, 1)] * 2, *[(0, 2)] * 2, *[(1, 2)] * 2, (0, 1), (0, 2), (1, 2)]
     assert [len(contest.record.games) for contest in found] == [3, 3, 3]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["01-02", "01-03", "02-03"]
@@ -37,10 +37,10 @@ def test_matches_advance_in_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_a_round_that_was_interrupted_is_finished_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gtp_engine.match.play.ROUND", 2)
     _, played = contests_of(tmp_path, RESIGNER, RESIGNER, RESIGNER, games=1)
-    played.run(lambda *_: None)
+    played.run(lambda _: None)
     order: list[tuple[int, int]] = []
     _, played = contests_of(tmp_path, RESIGNER, RESIGNER, RESIGNER, games=4)
-    played.run(lambda contest, _games: order.append(contest.sides))
+    played.run(lambda contest: order.append(contest.sides))
     assert order[:6] == [(0, 1), (0, 2), (1, 2), (0, 1), (0, 1), (0, 2)]
     assert len(order) == 9
 
@@ -55,7 +55,7 @@ def test_a_match_that_hangs_holds_up_no_other(tmp_path: Path) -> None:
     found, played = contests_of(tmp_path, thinker, RESIGNER, RESIGNER, games=1, parallel=3, hang=20.0)
     first: list[tuple[int, int]] = []
 
-    def after_game(contest: Contest, _games: AllGames) -> None:
+    def after_game(contest: Contest) -> None:
         first.append(contest.sides)
         raise Enough
 

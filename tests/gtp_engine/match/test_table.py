@@ -45,7 +45,7 @@ def test_the_status_counts_the_time_of_the_games_played_here(
     with status(["A", "B"], 6) as tell:
         for count in (3, 4, 6):
             now[0] += 60
-            tell(contest_with(GAMES), tuple(GAMES[:count]))
+            tell(contest_with(GAMES[:count]))
     assert capsys.readouterr().err.splitlines() == [
         "3 of 6 played; game 3: B+R (score, 50 moves)  A 3 - 0 B  3 min left",
         "4 of 6 played; game 4: B+F (crash, 100 moves)  A 3 - 1 B  2 min left",

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 from pathlib import Path
 
 import pytest
 from sgfmill import sgf
 
 from go_rules.points import BLACK, PASS, WHITE, from_vertex
+from go_rules.rule_names import DEFAULT_RULES
 from go_rules.sgf.annotation import Note
+from go_rules.sgf.reader import parse_sgf
 from gtp_engine import cli
 from gtp_engine.review.judged import JudgedMove, Opinion, Review, Summary, as_json, notes_of, worst
+from gtp_engine.review.search import Plan
+from nobi_machine.units import Results, Unit
 from search.result import MoveInfo, SearchResult
 from tests.systems import native
 
@@ -32,7 +35,7 @@ def judged(number: int, move: str, before: Opinion, after: Opinion) -> JudgedMov
 
 
 def review_of(*moves: JudgedMove) -> Review:
-    return Review(moves, (9, 9), {BLACK: "Ann", WHITE: ""}, "net", 100, "Chinese", 7.0, is_interrupted=False)
+    return Review(moves, (9, 9), {BLACK: "Ann", WHITE: ""}, "B+R", "net", 100, "Chinese", 7.0)
 
 
 def search_result(*moves: MoveInfo) -> SearchResult:
@@ -83,7 +86,7 @@ def test_notes_say_what_was_better() -> None:
     assert notes[3] == Note("The first choice. Black wins 50.0 %, W+0.0.", {"SBKV": "50.00", "SBKS": "0.00"})
     assert not notes_of(review, 0.0)[3].variations, "nothing was better"
     assert notes[0].comment.splitlines() == [
-        "Review by Nobi with net, 100 visits a position; Chinese rules, komi 7; moves 2 to 3.",
+        "Review by Nobi with net, 100 visits a position on average; Chinese rules, komi 7; moves 2 to 3.",
         "Black: 1 of 1 moves were the first choice; mean loss 0.0 %, 0.00 points; 0 doubtful, 0 bad, 0 very bad.",
         "White: 0 of 1 moves were the first choice; mean loss 20.0 %, 4.00 points; 0 doubtful, 0 bad, 1 very bad.",
     ]
@@ -109,7 +112,7 @@ def test_sums_and_the_worst_moves() -> None:
 def test_a_game_is_reviewed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     record, target = tmp_path / "game.sgf", tmp_path / "out.sgf"
     record.write_text(RECORD)
-    assert cli.run(["review", str(target), str(record), *QUICK]) == 0
+    assert cli.run(["review", str(record), "--out", str(target), *QUICK]) == 0
     printed = capsys.readouterr()
     assert "Black Ann & <Bob>" in printed.out
     assert "White [b]Carl" in printed.out
@@ -141,7 +144,7 @@ def test_a_game_in_whatever_encoding_keeps_its_moves_and_its_texts(
     )
     texts = (b"(;SZ[9]KM[7]%bPB[%b]" % (charset, name), b";B[ee]C[%b" % name, b"];W[gc]C[%b" % comment, b"];B[cg]")
     record.write_bytes(b"".join(texts) + b")")
-    assert cli.run(["review", str(target), str(record), *QUICK, "--json"]) == 0
+    assert cli.run(["review", str(record), "--out", str(target), *QUICK, "--json"]) == 0
     moves = json.loads(capsys.readouterr().out)["moves"]
     assert [move["move"] for move in moves] == ["E5", "G7", "C3"]
     written = target.read_bytes()
@@ -153,7 +156,7 @@ def test_a_game_in_whatever_encoding_keeps_its_moves_and_its_texts(
 def test_a_part_of_a_game_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     record, target = tmp_path / "game.sgf", tmp_path / "out.sgf"
     record.write_text(RECORD.replace(")", ";W[];B[])"))
-    assert cli.run(["review", str(target), str(record), *QUICK, "--from", "4", "--to", "99", "--json"]) == 0
+    assert cli.run(["review", str(record), "--out", str(target), *QUICK, "--from", "4", "--to", "99", "--json"]) == 0
     moves = json.loads(capsys.readouterr().out)["moves"]
     assert [(move["number"], move["colour"], move["move"]) for move in moves] == [
         (4, "W", "A9"),
@@ -167,7 +170,7 @@ def test_a_part_of_a_game_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_stones_set_up_in_mid_game_are_nobodys_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     record = tmp_path / "game.sgf"
     record.write_text("(;SZ[9]KM[7];B[ee];W[eg];B[gc];AW[fe][de][ed][ef]AE[ee];W[cc];PL[B];B[cg];AB[aa]AE[cg])")
-    assert cli.run(["review", str(tmp_path / "out.sgf"), str(record), *QUICK, "--json"]) == 0
+    assert cli.run(["review", str(record), "--out", str(tmp_path / "out.sgf"), *QUICK, "--json"]) == 0
     moves = json.loads(capsys.readouterr().out)["moves"]
     assert [move["number"] for move in moves] == [1, 2, 3, 4, 5]
     assert abs(moves[2]["lead"] - moves[2]["lead_before"]) < 20 < moves[2]["lead"] - moves[3]["lead_before"]
@@ -176,7 +179,7 @@ def test_stones_set_up_in_mid_game_are_nobodys_mistake(tmp_path: Path, capsys: p
 def test_names_cannot_touch_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     record = tmp_path / "game.sgf"
     record.write_text("(;SZ[9]PB[\x1b\\]2;a\x07\nb]PW[\u202e" + "x" * 500 + "];B[ee])", encoding="utf-8")
-    assert cli.run(["review", str(tmp_path / "out.sgf"), str(record), *QUICK]) == 0
+    assert cli.run(["review", str(record), "--out", str(tmp_path / "out.sgf"), *QUICK]) == 0
     printed = capsys.readouterr().out
     assert r"Black \x1b]2;a\x07 b" in printed
     assert not {"\x1b", "\x07", "\u202e"} & set(printed)
@@ -187,35 +190,10 @@ def test_the_komi_and_rules_asked_for_are_told(tmp_path: Path, capsys: pytest.Ca
     record, target = tmp_path / "game.sgf", tmp_path / "out.sgf"
     record.write_text(RECORD)
     asked = ("--komi", "0.5", "--rules", "japanese", "--to", "1", "--json")
-    assert cli.run(["review", str(target), str(record), *QUICK, *asked]) == 0
+    assert cli.run(["review", str(record), "--out", str(target), *QUICK, *asked]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert (told["rules"], told["komi"], told["visits"], told["interrupted"]) == ("Japanese", 0.5, 16, False)
+    assert (told["rules"], told["komi"], told["visits"], told["result"]) == ("Japanese", 0.5, 16, "")
     assert "Japanese rules, komi 0.5; moves 1 to 1." in target.read_text(encoding="utf-8")
-
-
-@pytest.mark.skipif(os.name == "nt", reason="a signal to oneself ends the process there")
-def test_what_was_found_until_an_interruption_is_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    record, target = tmp_path / "game.sgf", tmp_path / "out.sgf"
-    record.write_text("(;SZ[9]" + ";B[];W[]" * 400 + ")")
-    searches = 0
-    known = Opinion.of
-
-    def counted(result: SearchResult) -> Opinion:
-        nonlocal searches
-        searches += 1
-        if searches == 4:
-            for _ in range(2):  # `timeout` sends two
-                os.kill(os.getpid(), signal.SIGINT)
-        return known(result)
-
-    monkeypatch.setattr(Opinion, "of", counted)
-    assert cli.run(["review", str(target), str(record), *QUICK, "--json"]) == 130
-    told = json.loads(capsys.readouterr().out)
-    assert told["interrupted"]
-    assert 1 <= len(told["moves"]) <= 4
-    assert target.read_text(encoding="utf-8").count("SBKV") == 1 + len(told["moves"])
 
 
 def test_a_file_that_cannot_be_written_at_the_end_loses_no_table(
@@ -230,7 +208,7 @@ def test_a_file_that_cannot_be_written_at_the_end_loses_no_table(
         return known(result)
 
     monkeypatch.setattr(Opinion, "of", and_a_file_comes)
-    assert cli.run(["review", str(target), str(record), *QUICK]) == 1
+    assert cli.run(["review", str(record), "--out", str(target), *QUICK]) == 1
     printed = capsys.readouterr()
     assert "White [b]Carl" in printed.out
     assert printed.err == f"nobi: {target}: File exists\n"
@@ -241,8 +219,10 @@ def test_a_file_that_cannot_be_written_at_the_end_loses_no_table(
 def test_a_folder_without_permission_is_told_before_the_work(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    record = tmp_path / "game.sgf"
+    record.write_text(RECORD)
     tmp_path.chmod(0o500)
-    assert cli.run(["review", str(tmp_path / "out.sgf"), "missing.sgf"]) == 1
+    assert cli.run(["review", str(record), "--out", str(tmp_path / "out.sgf")]) == 1
     assert "out.sgf: Permission denied" in capsys.readouterr().err
     tmp_path.chmod(0o700)
 
@@ -250,20 +230,23 @@ def test_a_folder_without_permission_is_told_before_the_work(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["out.txt", "game.sgf"], "out.txt: the review must be a file .sgf in a folder that exists"),
-        (["nowhere/out.sgf", "game.sgf"], "nowhere/out.sgf: the review must be a file .sgf in a folder that exists"),
-        (["game.sgf", "game.sgf"], "game.sgf: exists already; name a new file"),
-        (["out.sgf", "missing.sgf"], "missing.sgf: No such file or directory"),
-        (["out.sgf", "broken.sgf"], "broken.sgf: no SGF game found"),
-        (["out.sgf", "illegal.sgf"], "illegal.sgf: move 2 (white E5) is illegal: occupied"),
-        (["out.sgf", "empty.sgf"], "empty.sgf: it has no move from 1 to 0, but 0 moves in all"),
-        (["out.sgf", "reviewed.sgf"], "reviewed.sgf: it is a review already; review the game that it was made of"),
-        (["out.sgf", "game.sgf", "--from", "6"], "game.sgf: it has no move from 6 to 5, but 5 moves in all"),
+        (["game.sgf", "--out", "nowhere/out.sgf"], "nowhere/out.sgf: the review must be in a folder that exists"),
+        (["game.sgf", "--out", "game.sgf"], "game.sgf: exists already; name a new file"),
+        (["game.sgf", "illegal.sgf", "--out", "o.sgf"], "o.sgf: the reviews of several games need a folder"),
+        (["missing.sgf"], "missing.sgf: No such file or directory"),
+        (["broken.sgf"], "broken.sgf: no SGF game found"),
+        (["illegal.sgf"], "illegal.sgf: move 2 (white E5) is illegal: occupied"),
+        (["empty.sgf"], "empty.sgf: it has no move from 1 to 0, but 0 moves in all"),
+        (["reviewed.sgf"], "reviewed.sgf: it is a review already; review the game that it was made of"),
+        (["game.sgf", "--from", "6"], "game.sgf: it has no move from 6 to 5, but 5 moves in all"),
+        (["game.sgf", "--from", "3", "--to", "2"], "game.sgf: it has no move from 3 to 2, but 5 moves in all"),
+        (["game.sgf", "--net", "missing.bin.gz"], "missing.bin.gz: No such file or directory"),
+        (["bare"], "bare: no .sgf file in it"),
+        (["bare/../game.sgf", "game.sgf"], "game.sgf and bare/../game.sgf: their reviews have one name"),
         (
-            ["out.sgf", "game.sgf", "--from", "3", "--to", "2"],
-            "game.sgf: it has no move from 3 to 2, but 5 moves in all",
+            ["out.sgf", "game.sgf"],
+            "out.sgf: No such file or directory; to write a review there: nobi review game.sgf --out out.sgf",
         ),
-        (["out.sgf", "game.sgf", "--net", "missing.bin.gz"], "missing.bin.gz: No such file or directory"),
     ],
 )
 def test_mistakes_get_one_line(
@@ -274,12 +257,133 @@ def test_mistakes_get_one_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "bare").mkdir()
     (tmp_path / "game.sgf").write_text(RECORD)
     (tmp_path / "broken.sgf").write_text("hello")
     (tmp_path / "illegal.sgf").write_text("(;SZ[9];B[ee];W[ee])")
     (tmp_path / "empty.sgf").write_text("(;SZ[9])")
     (tmp_path / "reviewed.sgf").write_text("(;SZ[9]C[Review by Nobi with x];N[x]C[opening];B[ee])")
+    there = sorted(tmp_path.iterdir())
     assert cli.run(["review", *arguments]) == 1
     assert capsys.readouterr() == ("", f"nobi: {native(message)}\n")
-    assert not (tmp_path / "out.sgf").exists()
+    assert sorted(tmp_path.iterdir()) == there
     assert (tmp_path / "game.sgf").read_text() == RECORD
+
+
+def games_in(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*.sgf"))}
+
+
+def test_the_games_of_a_folder_are_reviewed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What cannot be reviewed gets a line, and keeps no other game from it."""
+    source, out = tmp_path / "games", tmp_path / "games-review"
+    (source / "more").mkdir(parents=True)
+    (source / "a.sgf").write_text(RECORD.replace(";DT", "RE[B+R];DT"))
+    (source / "more" / "a.SGF").write_text(RECORD.replace("ee", "dd"))
+    (source / "b.sgf").write_text("(;SZ[9];B[ee];W[ee])")
+    (source / "notes.txt").write_text(RECORD)
+    assert cli.run(["review", str(source), *QUICK]) == 1
+    printed = capsys.readouterr()
+    assert printed.err == f"nobi: {source / 'b.sgf'}: move 2 (white E5) is illegal: occupied\n"
+    lines = [line.split("│")[1:-1] for line in printed.out.splitlines() if "a.s" in line.lower()]
+    assert [line[1].strip() for line in lines] == ["Ann & <Bob>"] * 2
+    assert all(line[6].strip() == "4 W A9" for line in lines)
+    first = games_in(out)
+    assert all(content.count(b"SBKV") == 6 for content in first.values())
+    (source / "c.sgf").write_text(RECORD.replace("ee", "ef"))
+    (source / "b.sgf").unlink()
+    (out / "a.sgf").unlink()
+    assert cli.run(["review", str(source), *QUICK, "--json"]) == 0
+    assert [Path(game["file"]).name for game in json.loads(capsys.readouterr().out)["games"]] == [
+        "a.sgf",
+        "c.sgf",
+        "a.SGF",
+    ]
+    assert games_in(out).items() > first.items()
+    assert cli.run(["review", str(source), "--visits", "8", "--set", "workers=1"]) == 1
+    assert capsys.readouterr().err.count("exists already, and is left as it is") == 3
+
+
+LONG = (
+    "(;SZ[9]KM[7]"
+    + "".join(f";B[{a}{b}];W[{b}{a}]" for a, b in ("ab", "cd", "ef", "gh", "ac", "bd", "eg", "fh", "ag"))
+    + ")"
+)
+"""A game of 18 moves: some of its 19 positions are searched twice."""
+
+
+def test_what_was_killed_goes_on_and_comes_to_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is killed after some units of work, and another time in the middle of a line."""
+    monkeypatch.setattr("gtp_engine.review.search.UNIT_VISITS", 24)
+    record, once, often = (tmp_path / name for name in ("game.sgf", "once.sgf", "often.sgf"))
+    record.write_text(LONG)
+    command = ["review", str(record), *QUICK, "--parallel", "2", "--out"]
+    assert cli.run([*command, str(once)]) == 0
+    done: list[str] = []
+    add = Results.add
+
+    def killed(results: Results, unit: Unit, result: bytes) -> None:
+        add(results, unit, result)
+        done.append(unit.key)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Results, "add", killed)
+    while cli.run([*command, str(often)]) == 130:
+        found = tmp_path / "often.sgf.part" / "review.results"
+        found.write_bytes(found.read_bytes() + b"0123")
+    assert len(done) == len(set(done)) == 9
+    assert often.read_bytes() == once.read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["game.sgf", "often.sgf", "once.sgf"]
+
+
+def test_results_that_somebody_changed_get_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "game.sgf").write_text(RECORD)
+    command = ["review", str(tmp_path), "--out", str(tmp_path / "out"), *QUICK]
+    assert cli.run(command) == 0
+    results = tmp_path / "out" / "review.results"
+    for text, message in (("{}", "the result that was kept is damaged"), ("\nno", "not a file of results")):
+        results.write_text(results.read_text()[:33] + text + "\n")
+        capsys.readouterr()
+        assert cli.run(command) == 1
+        (line,) = capsys.readouterr().err.splitlines()
+        assert f"{message}; choose another --out" in line
+
+
+def test_the_visits_are_divided() -> None:
+    game = parse_sgf(LONG.encode())
+    plan = Plan.of(game, DEFAULT_RULES, 7.0, range(1, 19))
+    assert len(plan.positions) == 19
+    division = plan.division(100)
+    assert (division.quick, division.twice) == (50, 2)
+    assert 18 * 100 < division.total(19) <= 19 * 100
+    assert plan.division(1) == (1, 0, 0)
+    judged_moves = [
+        judged(n, "A1", opinion(BLACK, 0.5, 0.0, "C3"), opinion(WHITE, 0.5 + 0.3 * (n == 7), 0.0, "C3"))
+        for n in range(1, 19)
+    ]
+    assert plan.doubtful(judged_moves, 2) == [6, 7]
+
+
+def test_variations_are_reviewed_where_that_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record, target = tmp_path / "game.sgf", tmp_path / "out.sgf"
+    record.write_text("(;SZ[9]KM[7];B[ee](;W[gc];B[cg])(;W[aa]C[Why [not\\]?](;B[cg])(;B[gg];W[gg])))")
+    assert cli.run(["review", str(record), "--out", str(target), *QUICK, "--variations", "--json"]) == 0
+    printed = capsys.readouterr()
+    assert [move["move"] for move in json.loads(printed.out)["moves"]] == ["E5", "G7", "C3"]
+    assert printed.err == f"nobi: {record}: variation 2: move 4 (white G3) is illegal: occupied\n"
+    tree = sgf.Sgf_game.from_bytes(target.read_bytes())
+    (first,) = tree.get_root()
+    _, answered = (child for child in first if child.get_move()[1] in ((6, 6), (8, 0)))
+    assert answered.get("C").startswith("Why [not]?\n\n")
+    assert answered.get("BM") == 2
+    reviewed, illegal = answered
+    assert "Black wins" in reviewed.get("C")
+    assert not illegal.has_property("C")
+
+
+def test_a_file_without_variations_is_the_same_with_them(tmp_path: Path) -> None:
+    record, targets = tmp_path / "game.sgf", [tmp_path / "a.sgf", tmp_path / "b.sgf"]
+    record.write_text(RECORD)
+    for target, more in zip(targets, ([], ["--variations"]), strict=True):
+        assert cli.run(["review", str(record), "--out", str(target), *QUICK, *more]) == 0
+    assert targets[0].read_bytes() == targets[1].read_bytes()

@@ -1,0 +1,296 @@
+"""The searches of a review: which positions of a game are looked at, with how many visits, and what that says of moves.
+
+All positions are searched with half of the visits that are meant for them. What is left of the visits goes to the
+eighth of a game's positions where its moves seem to have lost most, which gives each of these four times the average.
+Positions that follow each other are one unit of work, as long as that is no more than UNIT_VISITS: one search, whose
+tree serves the next, in one thread, with random numbers of its own. So each result is always the same, whatever is
+searched beside it, and one that is known is not searched again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import msgspec
+
+from go_rules.game import Game, Move
+from go_rules.rules import Rules
+from go_rules.sgf.reader import Setup, SgfGame
+from gtp_engine.configuration.configuration import Configuration
+from gtp_engine.errors import UserError
+from gtp_engine.networks import suited_to
+from gtp_engine.players import make_player
+from gtp_engine.review.judged import JudgedMove, Opinion
+from gtp_engine.version import VERSION
+from nets.open import NetworkFile
+from nobi_machine.memory import usable_cores
+from nobi_machine.units import Batch, Pool, Results, Unit
+from search.nobi.parameters import SearchParameters
+from search.request import Limits, SearchRequest
+
+DEEPER = 8
+"""One of so many positions is searched twice."""
+FEWEST = 2
+"""Positions that are searched twice at least, before and after one move; shorter games are searched once."""
+UNIT_VISITS = 1000
+"""What a review that is killed loses, at most, of each thread's work."""
+LEAST_MEGABYTES = 4
+"""Of a search's tree."""
+SAID_OTHERWISE = ("workers", "memory", "cache_memory", "net", "human_net", "visits", "komi", "rules")
+"""Parameters that results do not depend on, or that their units have in another form."""
+
+Units: TypeAlias = Iterator[tuple[list[int], Unit]]
+"""Units with the places of their positions in the plan."""
+
+
+class PlannedMove(NamedTuple):
+    """A move that is to be judged, by the searches of two of its plan's positions."""
+
+    number: int
+    """1 for the first move of the game."""
+    colour: int
+    point: int
+    before: int
+    after: int
+    """Places in `Plan.positions`."""
+
+
+class Division(NamedTuple):
+    """How the visits of a game are divided."""
+
+    quick: int
+    """Of each position."""
+    deep: int
+    """Of each of those that are searched a second time."""
+    twice: int
+    """How many these are."""
+
+    def total(self, positions: int) -> int:
+        """Add up the visits of so many positions."""
+        return self.quick * positions + self.deep * self.twice
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The positions of a game whose searches judge its moves."""
+
+    game: SgfGame
+    rules: Rules
+    komi: float
+    positions: tuple[tuple[int, int], ...]
+    """How many steps of the game, setups among them, come before each, and the colour to move."""
+    moves: tuple[PlannedMove, ...]
+
+    @classmethod
+    def of(cls, game: SgfGame, rules: Rules, komi: float, numbers: range) -> Plan:
+        """Plan the review of the moves of these numbers. The rules and the komi are for a game that names none. Raises
+        SgfError where the game cannot be played so far."""
+        positions: list[tuple[int, int]] = []
+        moves: list[PlannedMove] = []
+        number, played = 0, None
+        for index, (board, step) in enumerate(game.positions(rules, komi)):
+            is_move = isinstance(step, Move)
+            if played is not None or (is_move and number + 1 in numbers):
+                positions.append((index, step.colour if isinstance(step, Move) else board.to_play))
+                if played is not None:
+                    after = len(positions) - 1
+                    moves.append(PlannedMove(number, played.colour, played.point, after - 1, after))
+            number += is_move
+            played = step if isinstance(step, Move) and number in numbers else None
+            if number >= numbers.stop:
+                break
+        return cls(game, board.rules, board.komi, tuple(positions), tuple(moves))
+
+    def judged(self, opinions: Mapping[int, Opinion]) -> list[JudgedMove]:
+        """Judge the moves by what the searches think of their positions, by these positions' places."""
+        return [
+            JudgedMove(move.number, move.colour, move.point, opinions[move.before], opinions[move.after])
+            for move in self.moves
+        ]
+
+    def division(self, visits: int) -> Division:
+        """Divide the visits that there are where each position has `visits` on average."""
+        count = len(self.positions)
+        twice, quick = count // DEEPER, visits // 2
+        if twice < FEWEST or quick == 0:
+            return Division(visits, 0, 0)
+        return Division(quick, (visits - quick) * count // twice, twice)
+
+    def doubtful(self, moves: Iterable[JudgedMove], count: int) -> list[int]:
+        """Return the places of so many positions: those before and after the moves that lost most."""
+        lost = {move.number: (-move.winrate_lost, -move.points_lost) for move in moves}
+        ordered = sorted(self.moves, key=lambda move: lost[move.number])
+        places = dict.fromkeys(place for move in ordered for place in (move.before, move.after))
+        return sorted(itertools.islice(places, count))
+
+
+class Stretch(msgspec.Struct, frozen=True, kw_only=True):
+    """Some positions of a game that are searched one after another: all that the result depends on."""
+
+    player: str
+    """The program's version, the player, its parameters and its networks."""
+    width: int
+    height: int
+    steps: list[tuple[int, int] | Setup]
+    """The game's, a move as its colour and its point."""
+    handicap: int
+    rules: Rules
+    komi: float
+    positions: list[tuple[int, int]]
+    """As those of a Plan."""
+    visits: int
+
+    def games(self) -> Iterator[tuple[Game, int]]:
+        """Yield the game at each of the positions, with the colour to move. It is the same game each time."""
+        steps = tuple(Move(*step) if isinstance(step, tuple) else step for step in self.steps)
+        game = SgfGame(self.width, self.height, steps, handicap=self.handicap)
+        colours = dict(self.positions)
+        for index, (board, _) in enumerate(game.positions(self.rules, self.komi)):
+            if index in colours:
+                yield board, colours.pop(index)
+            if not colours:
+                return
+
+
+Progress = Callable[[int, str], None]
+"""Is told of a unit in any thread: how many visits it has, and its name where these were searched just now, or nothing
+where they were known."""
+
+
+class Searches:
+    """Searches positions of games, several at a time, with one network."""
+
+    def __init__(self, configuration: Configuration, visits: int, parallel: int | None, stop: threading.Event) -> None:
+        """`visits` for each position on average. `parallel`: positions at a time; None for one in each thread. `stop`
+        ends all searches. Raises ParameterError and EvaluatorError."""
+        self.visits, self._stop, self._configuration = visits, stop, configuration
+        self._first = make_player(configuration)
+        evaluator = self._first.evaluator
+        machine = configuration.fill(SearchParameters() if evaluator is None else suited_to(evaluator))
+        threads = machine.workers or usable_cores()
+        self._parallel = parallel or threads
+        self._values = {
+            "workers": max(1, threads // self._parallel),
+            "memory": max(LEAST_MEGABYTES, machine.memory // self._parallel),
+            "cache_memory": machine.cache_memory // self._parallel,
+        }
+        self.network = "no network" if evaluator is None else evaluator.attributes.name
+        chosen = {name: value for name, value in sorted(configuration.values.items()) if name not in SAID_OTHERWISE}
+        files = [path for path in (configuration.net, configuration.human_net) if path is not None and evaluator]
+        self._player = f"{VERSION} {self._first.name} {chosen} {[NetworkFile(path).sha256 for path in files]}"
+
+    def review(
+        self, plans: Mapping[str, Plan], results: Results, progress: Progress
+    ) -> Iterator[tuple[str, list[JudgedMove]]]:
+        """Search what `results` lack of some games, by their names, and yield the judged moves of each game.
+
+        All games are searched quickly before one is searched more deeply. Nothing is yielded if `stop` is set. Raises
+        EvaluatorError and OSError.
+        """
+        for size in dict.fromkeys((plan.game.width, plan.game.height) for plan in plans.values()):
+            self._first.warm_up(*size)
+        for units in (self._quick, lambda name, plan: self._deep(name, plan, results)):
+            self._run((unit for name, plan in plans.items() for _, unit in units(name, plan)), results, progress)
+            if self._stop.is_set():
+                return
+        for name, plan in plans.items():
+            opinions = _opinions(self._quick(name, plan), results) | _opinions(self._deep(name, plan, results), results)
+            yield name, plan.judged(opinions)
+
+    def knows(self, name: str, plan: Plan, results: Results) -> bool:
+        """Return whether a game was searched quickly before, as it would be now."""
+        return all(unit in results for _, unit in self._quick(name, plan))
+
+    def close(self) -> None:
+        """End the threads and free the memory."""
+        self._first.close()
+
+    def _run(self, units: Iterator[Unit], results: Results, progress: Progress) -> None:
+        """Do those of some units whose results are not known."""
+
+        def missing() -> Iterator[Unit]:
+            for unit in units:
+                if unit in results:
+                    progress(_visits(unit), "")
+                else:
+                    yield unit
+
+        def keep(unit: Unit, result: bytes) -> None:
+            results.add(unit, result)
+            progress(_visits(unit), unit.name)
+
+        Pool(self._parallel, self._search, stop=self._stop).run([Batch("", missing())], keep)
+
+    def _quick(self, name: str, plan: Plan) -> Units:
+        """The units of the quick searches of a game."""
+        return self._units(name, plan, range(len(plan.positions)), plan.division(self.visits).quick)
+
+    def _deep(self, name: str, plan: Plan, results: Results) -> Units:
+        """The units of the deeper searches, once the results of the quick ones are there."""
+        _, deep, count = plan.division(self.visits)
+        if count:
+            moves = plan.judged(_opinions(self._quick(name, plan), results))
+            yield from self._units(name, plan, plan.doubtful(moves, count), deep)
+
+    def _units(self, name: str, plan: Plan, places: Iterable[int], visits: int) -> Units:
+        """Yield units that search positions of a game, with their places."""
+        game, most = plan.game, max(1, UNIT_VISITS // visits)
+        run: list[int] = []
+        for place in (*places, None):
+            if run and (place != run[-1] + 1 or len(run) == most):
+                asked = Stretch(
+                    player=self._player,
+                    width=game.width,
+                    height=game.height,
+                    steps=[(step.colour, step.point) if isinstance(step, Move) else step for step in game.steps],
+                    handicap=game.handicap,
+                    rules=plan.rules,
+                    komi=plan.komi,
+                    positions=[plan.positions[each] for each in run],
+                    visits=visits,
+                )
+                title = f"{name}, positions {run[0] + 1} to {run[-1] + 1}"
+                yield run, Unit(title, f"{__name__}.search", msgspec.json.encode(asked))
+                run = []
+            if place is not None:
+                run.append(place)
+
+    def _search(self, unit: Unit, _place: int) -> bytes | None:
+        """Search the positions of a unit, until `stop` is set."""
+        asked = msgspec.json.decode(unit.arguments, type=Stretch)
+        values = {**self._configuration.values, **self._values, "seed": unit.seed}
+        player = make_player(dataclasses.replace(self._configuration, values=values), self._first)
+        try:
+            opinions = []
+            for game, colour in asked.games():
+                request = SearchRequest(
+                    game, colour, Limits(asked.visits), analysis=True, stop=self._stop, may_end_empty=True
+                )
+                result = player.search(request)
+                if self._stop.is_set():
+                    return None
+                opinions.append(Opinion.of(result))
+        finally:
+            player.close()
+        return msgspec.json.encode(opinions)
+
+
+def _visits(unit: Unit) -> int:
+    asked = msgspec.json.decode(unit.arguments, type=Stretch)
+    return asked.visits * len(asked.positions)
+
+
+def _opinions(units: Units, results: Results) -> dict[int, Opinion]:
+    """Read what was found at some positions, by their places. Raises UserError where somebody changed the results."""
+    found: dict[int, Opinion] = {}
+    for places, unit in units:
+        try:
+            found |= zip(places, msgspec.json.decode(results[unit], type=list[Opinion]), strict=True)
+        except (msgspec.MsgspecError, ValueError):
+            raise UserError(f"{unit.name}: the result that was kept is damaged; choose another --out") from None
+    return found
