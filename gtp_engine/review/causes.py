@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,8 @@ LEAST_LOSS = 2.0
 """Points that a move has to lose at least: what is less is noise."""
 CONFIRMED_BY = 4
 """How many times the visits of the first search the confirming one has."""
+SEARCHES_OF_A_CAUSE = 3 * (1 + CONFIRMED_BY) + 1
+"""How many times the visits of the first search are needed in all, at most."""
 CHANGED = 0.3
 """Ownership, of -1..1, by which a point has to change to be part of an area."""
 LEAST_AREA, LEAST_SHARE = 1.5, 0.2
@@ -78,6 +81,25 @@ class Cause:
     def text(self, language: str, height: int) -> str:
         """Say it in a language of TEXTS. `height`: rows of the board."""
         return _said(self, TEXTS[language], language, height)
+
+    def as_json(self, height: int) -> dict[str, Any]:
+        """Return it for JSON, points as vertices. `height`: rows of the board."""
+        return {
+            "points_lost": self.loss,
+            "pass_cost": self.pass_cost,
+            "best": to_vertex(self.best, height),
+            "refutation": [to_vertex(point, height) for point in self.refutation],
+            "areas": [
+                {
+                    "region": area.region,
+                    "change": area.change,
+                    "points": sorted(to_vertex(point, height) for point in area.points),
+                    "stones": [to_vertex(chain.first, height) for chain in area.chains],
+                }
+                for area in self.areas
+            ],
+            "text": self.text("en", height),
+        }
 
 
 def find_cause(game: Game, point: int, analyse: Analyse, visits: int) -> Cause | None:
@@ -202,7 +224,6 @@ def _region(game: Game, points: list[int]) -> str:
 
 REGIONS = ("upper left", "upper side", "upper right", "left side", "centre", "right side", "lower left", "lower side",
            "lower right")  # fmt: skip
-LANGUAGES = ("en", "zh", "ja", "ko")
 
 
 @dataclass(frozen=True)
