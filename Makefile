@@ -1,4 +1,5 @@
 # What a user needs:        make gtp        the engine on stdin and stdout (ARGS="--net FILE ..." passes options)
+#                          make web        a board in the browser
 # What a developer needs:   make test       lint, types and tests; CI runs this and `make training-tests`
 # Nothing but GTP may appear on the stdout of `make gtp`: every other command here writes to stderr.
 
@@ -17,11 +18,12 @@ PINS := $(VENV)/pins/bin/uv pip compile --quiet --no-python-downloads --upgrade 
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help gtp install dev test lint types tests training-tests conformance docs weights wheel gpu-folder container pins format \
+.PHONY: help gtp web install dev test lint types tests training-tests conformance docs weights wheel gpu-folder container pins format \
         clean
 
 help:
 	@echo 'make gtp [ARGS="..."]    play: a GTP engine on stdin and stdout'
+	@echo 'make web [ARGS="..."]    play and analyse on a board in the browser'
 	@echo 'make install             create $(VENV) with the command nobi in it'
 	@echo 'make test                lint, types and tests, as CI runs them'
 	@echo 'make lint types tests    one of the three'
@@ -39,6 +41,9 @@ help:
 
 gtp: $(VENV)/.installed
 	@exec $(BIN)/nobi gtp $(ARGS)
+
+web: $(VENV)/.installed
+	@exec $(BIN)/nobi web $(ARGS)
 
 install: $(VENV)/.installed
 

@@ -1,6 +1,6 @@
 """Files from the internet: over https alone, resumed where a transfer broke off, and never taken for whole too early.
 
-`nobi networks get` is the only command that comes here, and nothing else in the project opens a connection. What a
+Only `nobi networks get` and a click in `nobi web` come here, and nothing else in the project opens a connection. What a
 server says is not trusted: redirects lead to https only and not far, a page in place of a file is refused, sizes are
 bounded, and what was fetched so far lies in a file of its own until its SHA-256 has decided. Credentials are sent to
 the server that they were given for, and to no other.

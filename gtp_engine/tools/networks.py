@@ -1,7 +1,7 @@
 """`nobi networks`: the networks at hand, those that can be fetched, and which of them plays. `nobi convert`: one of
 KataGo's written as an ONNX file.
 
-`nobi networks get` is the only command of Nobi's that opens a connection.
+`nobi networks get`, and `nobi web` where somebody clicks on a network, alone open a connection.
 """
 
 from __future__ import annotations

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import socket
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -14,7 +15,6 @@ from gtp_engine.configuration.configuration import tell
 from gtp_engine.configuration.parameters import Count, config_options, parameter_options
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
-from gtp_engine.session.records import ABSENT
 from nobi_machine.interruption import EXIT_INTERRUPTED
 from nobi_machine.streams import flush_stdout, note
 
@@ -25,17 +25,17 @@ PORT = 7274
 LOCAL = "127.0.0.1"
 EVERYWHERE = ("0.0.0.0", "::")
 GRACE = 2
-"""Seconds that answers have to be sent, and then that a search has to end."""
+"""Seconds at the end that answers have to be sent, and a game to be written."""
 
 
 @click.command()
 @click.argument("record", metavar="[GAME.sgf]", required=False, type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--port", type=Count(0, 65535), default=PORT, show_default=True, metavar="N", help="0 takes a free one.")
 @click.option(
-    "--host", default=LOCAL, show_default=True, metavar="ADDRESS", help="Where to listen; another lets machines in."
+    "--host", default=LOCAL, show_default=True, metavar="ADDRESS", help="Where to listen. Others let machines in."
 )
 @click.option("--no-browser", is_flag=True, help="Open no browser, but show the link alone.")
-@parameter_options("web", absent=ABSENT | {"visits": "no limit"})
+@parameter_options("web")
 @config_options
 def web(
     record: Path | None,
@@ -45,26 +45,24 @@ def web(
     config_file: Path | None,
     settings: tuple[str, ...],
     **options: Any,
-) -> int:
+) -> None:
     """Play, analyse and review on a board in the browser.
 
-    The board opens in your browser, with GAME.sgf if you name one. Every game is kept in your data folder as it is
-    played. The link that is shown lets one browser in; another one is shown as soon as it was used. Ctrl-C ends Nobi.
+    The board opens in your browser, with GAME.sgf if you name one, whose own komi and rules count. Every game is kept
+    in your data folder as it is played. The link that is shown lets one browser in; another one is shown as soon as it
+    was used. Ctrl-C ends Nobi.
     """
     from gtp_engine.players import check
 
     configuration = check(load(config_file, settings, options))
     tell(configuration)
-    listening = _listen(host, port)
-    with listening:
-        _serve(configuration, record, host, listening, no_browser)
-    return EXIT_INTERRUPTED
+    _serve(configuration, record, host, _listen(host, port), no_browser)
 
 
 def _serve(
     configuration: Configuration, record: Path | None, host: str, listening: socket.socket, no_browser: bool
-) -> None:
-    """Serve until a signal ends that. Raises UserError and OSError."""
+) -> NoReturn:
+    """Serve until a signal ends the process. Raises UserError and OSError before."""
     import uvicorn
 
     from gtp_engine.players import compile_beside
@@ -115,12 +113,13 @@ def _serve(
         server_header=False,
         timeout_graceful_shutdown=GRACE,
     )
-    try:
+    with contextlib.suppress(KeyboardInterrupt):
         Server(config).run([listening])
-    except KeyboardInterrupt:
-        pass
-    finally:
-        table.engine.close(GRACE)
+    # As `nobi gtp` ends: threads that search, load or compile may be anywhere, and none of them is waited for. A game
+    # that is just being written is.
+    streams.lock.acquire(timeout=GRACE)
+    flush_stdout()
+    os._exit(EXIT_INTERRUPTED)
 
 
 def _listen(host: str, port: int) -> socket.socket:

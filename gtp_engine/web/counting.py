@@ -43,8 +43,7 @@ class Count:
     def told(self) -> dict[str, Any]:
         """Return what pages are told; points are numbered row by row.
 
-        A side's total is its stones and territory by area, its territory and prisoners by territory, and for white komi
-        and bonus: what the rules give or take besides.
+        Stones count by area, prisoners by territory. `bonus` is what the rules give white, or take, besides komi.
         """
         game, board = self._game, self._game.position["board"]
         is_area = game.rules.scoring == SCORING_AREA
@@ -58,12 +57,12 @@ class Count:
         sides: dict[str, dict[str, float]] = {}
         for colour in (BLACK, WHITE):
             lost = opponent(colour)
-            stones = sum(owners.get(p) == colour == on_board[p] for p in points)
+            stones = sum(owners.get(p) == colour == on_board[p] for p in points) if is_area else 0
             territory = sum(owners.get(p) == colour != on_board[p] for p in points)
             dead = sum(on_board[p] == lost for p in self.dead)
             prisoners = 0 if is_area else int(game.position["captured"][lost]) + dead
             side = {"stones": stones, "territory": territory, "prisoners": prisoners, "komi": 0.0, "bonus": 0.0}
-            side["total"] = territory + (stones if is_area else prisoners)
+            side["total"] = stones + territory + prisoners
             sides[COLOUR_NAMES[colour]] = side
         white = sides[COLOUR_NAMES[WHITE]]
         white["komi"] = game.komi

@@ -70,13 +70,19 @@ class Engine:
         """Load the rules and the player, and carry out what is asked for."""
         self._thread.start()
 
-    def ask(self, task: Task) -> Future[Any]:
-        """Carry a task out when those before it are done. Raises Refused where too many wait."""
+    def ask(self, task: Task, is_urgent: bool = False) -> Future[Any]:
+        """Carry a task out when those before it are done, or at once after the present one. Raises Refused where too
+        many wait, unless it is urgent."""
         future: Future[Any] = Future()
         with self._changed:
-            if self._is_closed or len(self._waiting) >= MOST_WAITING:
+            if self._is_closed:
+                raise Refused("Nobi is ending")
+            if len(self._waiting) >= MOST_WAITING and not is_urgent:
                 raise Refused("the engine has enough to do; ask again when it has answered")
-            self._waiting.append((task, future))
+            if is_urgent:
+                self._waiting.appendleft((task, future))
+            else:
+                self._waiting.append((task, future))
             self._stop_looking.set()
             self._changed.notify_all()
         return future
@@ -110,10 +116,10 @@ class Engine:
         self.interrupt()
         self.look(None)
 
-    def close(self, seconds: float) -> None:
-        """End what is thought about, and wait so long for that."""
+    def close(self) -> None:
+        """End what is thought about, and wait for that."""
         self.begin_shutdown()
-        self._thread.join(seconds)
+        self._thread.join()
 
     # --- For tasks --------------------------------------------------------------------------------------------
 
@@ -168,6 +174,8 @@ class Engine:
                 self._carry_out(*task)
             elif look is not None:
                 self._analyse(look)
+        self.interrupt()
+        self.session.close()
 
     def _next(self) -> tuple[tuple[Task, Future[Any]] | None, Look | None]:
         with self._changed:

@@ -42,7 +42,7 @@ class OpenGame:
     count: Count | None = None
     """What is counted, after both have passed and before they agree."""
     offer: dict[str, Any] | None = None
-    """What teaching says of the person's last move, while the engine waits for an answer to it."""
+    """What pages are told of the person's last move, while the engine waits for it to be taken back, or not."""
     file: str = ""
     """The name of the file that was opened."""
     source: GameFiles | None = None
@@ -60,18 +60,24 @@ class OpenGame:
     def end(self, result: str) -> None:
         """Write the result down; '' goes on with the game. Clocks stop."""
         self.tree.write_text(self.tree.root, "RE", result)
-        self.offer = None
-        if result:
-            self.count = None
+        self.count = self.offer = None
         if self.clock is not None:
             self.clock.press(0)
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether it is a game against the engine that has not ended."""
+        return self.mode == PLAY and not self.result
+
+    @property
     def is_engines_turn(self) -> bool:
-        """Return whether the engine is to move in the game."""
-        return self.mode == PLAY and not self.result and self.at.to_play == opponent(self.person)
+        """Whether it goes on and the engine is to move."""
+        return self.goes_on and self.at.to_play == opponent(self.person)
 
     def name_players(self) -> None:
-        """Write down who plays."""
+        """Write down who plays, unless that is somebody's record, or nobody plays."""
+        if self.file or self.mode != PLAY:
+            return
         for name, colour in (("PB", BLACK), ("PW", WHITE)):
             self.tree.write_text(
                 self.tree.root, name, PERSON if self.person == colour else f"Nobi, {LEVELS[self.level].name}"

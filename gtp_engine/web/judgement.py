@@ -26,7 +26,7 @@ class Opinion:
     """Black's, in points."""
     ranks: dict[int, int]
     """The moves that were looked at, as pages call them: 1 for the best."""
-    best: tuple[int, ...] = ()
+    line: tuple[int, ...]
     """How the game should go on, as pages call the points."""
 
     @classmethod
@@ -44,7 +44,12 @@ class Opinion:
 
     def told(self) -> dict[str, Any]:
         """Return what pages are told."""
-        return {"visits": self.visits, "winrate": round(self.winrate, 4), "lead": round(self.lead, 2)}
+        return {
+            "visits": self.visits,
+            "winrate": round(self.winrate, 4),
+            "lead": round(self.lead, 2),
+            "pv": list(self.line),
+        }
 
     def loss(self, colour: int, move: int, after: Opinion | None) -> float | None:
         """Return how many points a move of `colour` here has lost, if the opinion after it is known.

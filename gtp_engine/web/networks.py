@@ -10,7 +10,6 @@ from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.errors import Refused, explain
 from gtp_engine.networks import with_network
 from nets.at_hand import PUBLISHED, at_hand
-from nets.embedded import EMBEDDED
 
 _fetching = threading.Lock()
 
@@ -45,7 +44,7 @@ def fetch_network(
     """Have `use` called, in another thread, with a configuration of this network, which is fetched first where it is
     not at hand. `say` receives messages and their kind, `progress` the bytes that have come and all. Raises Refused for
     an unknown network, and while another one is fetched."""
-    known = {each.name for each in (*at_hand(), *PUBLISHED)} | {EMBEDDED}
+    known = {each.name for each in at_hand()} | {each.name for each in PUBLISHED}
     if name not in known:
         raise Refused(f"{name[:60]!r} is none of the networks that can be chosen")
     if not _fetching.acquire(blocking=False):

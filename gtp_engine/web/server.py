@@ -55,7 +55,7 @@ class Entrance:
 
     def __init__(self, host: str, port: int, on_token: Callable[[str], None]) -> None:
         """`host` and `port` are where the server listens; `on_token` receives a new token whenever one was used."""
-        self._names = {"localhost", "127.0.0.1", "[::1]", host, f"[{host}]"}
+        self._names = {"localhost", "127.0.0.1", "[::1]", host.lower(), f"[{host.lower()}]"}
         self._takes_addresses = host in ("0.0.0.0", "::")
         self._cookie = f"nobi_{port}"  # cookies are of a host, whatever the port
         self._secret = secrets.token_urlsafe(32)

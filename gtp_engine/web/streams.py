@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import threading
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -44,7 +45,7 @@ class Streams:
             self._number += 1
             text = _event(self._number, name, data) if self._open else b""
             for stream in self._open:
-                stream.put(f"{name}" if name in REPLACEABLE else f"{name} {self._number}", text)
+                stream.put(name if name in REPLACEABLE else f"{name} {self._number}", text)
 
     def close(self) -> None:
         """End all streams; none can begin any more."""
@@ -87,6 +88,9 @@ class Streams:
             return _event(self._number, "hello", hello(stream.name))
 
 
+_numbers = itertools.count(1)
+
+
 class Stream:
     """What one page has still to be told."""
 
@@ -95,7 +99,7 @@ class Stream:
 
     def __init__(self) -> None:
         """Only the server's thread may make one."""
-        self.name = f"{id(self):x}"
+        self.name = f"page {next(_numbers)}"
         self.is_behind = True
         self._pending: dict[str, bytes] = {}
         self._lock = threading.Lock()
@@ -135,7 +139,7 @@ class Stream:
         """Wait until something happens; False if nothing has within these seconds."""
         try:
             await asyncio.wait_for(self._news.wait(), seconds)
-        except TimeoutError:
+        except asyncio.TimeoutError:  # another one than Python's own until 3.11
             return False
         self._news.clear()
         return True

@@ -27,7 +27,7 @@ from go_rules.points import (
 )
 from go_rules.rules import Rules
 from go_rules.sgf.grammar import SgfError, is_text, known_encoding, parse_game
-from go_rules.sgf.reader import PropertyReader, Setup, parse_sgf, set_up
+from go_rules.sgf.reader import MAX_SETUPS, PropertyReader, Setup, parse_sgf, set_up
 from go_rules.sgf.writer import coordinates, escaped, root_terms
 from gtp_engine.errors import Refused
 from gtp_engine.web.judgement import Opinion
@@ -85,10 +85,12 @@ class GameTree:
         """Begin a game. `handicap` are the points of black's stones."""
         self.width, self.height, self.rules, self.komi = width, height, rules, komi
         self.handicap = len(handicap)
-        self.encoding = "utf-8"
         terms = root_terms(width, height, rules, komi) | ({"HA": str(len(handicap))} if handicap else {})
         self.root = Node(0, None, properties={name: [escaped(text)] for name, text in terms.items()})
         self.nodes = {0: self.root}
+        self.is_utf8 = True
+        """Whether the texts are in UTF-8 for sure; else they are in what `_reader` takes for the encoding."""
+        self._reader = PropertyReader(self.root.properties)
         self.left_out = ""
         """What the file says that cannot be played, in a line."""
         self._next = 1
@@ -248,8 +250,10 @@ class GameTree:
     def told(self, node: Node) -> dict[str, Any]:
         """Return what pages are told of a node."""
         move, parent, setup = node.move, node.parent, node.step if isinstance(node.step, Setup) else None
-        before = None if parent is None else parent.opinion
-        judged = move is not None and before is not None
+        loss, rank = None, None
+        if move is not None and parent is not None and parent.opinion is not None:
+            loss = parent.opinion.loss(move.colour, self.on_page(move.point), node.opinion)
+            rank = parent.opinion.ranks.get(self.on_page(move.point))
         return {
             "id": node.id,
             "parent": None if parent is None else parent.id,
@@ -265,16 +269,16 @@ class GameTree:
             "taken": node.taken,
             "to_play": node.to_play,
             "number": node.number,
-            "comment": self._reader().text(b"".join(node.properties.get("C", [])[:1])),
+            "comment": self._reader.text(b"".join(node.properties.get("C", [])[:1])),
             "marks": self._marks(node),
             "analysis": None if node.opinion is None else node.opinion.told(),
-            "loss": before.loss(move.colour, self.on_page(move.point), node.opinion) if judged else None,
-            "rank": before.ranks.get(self.on_page(move.point)) if judged else None,
+            "loss": loss,
+            "rank": rank,
         }
 
     def text(self, name: str) -> str:
         """Return the text of a property of the root; '' where it is not there."""
-        return self._reader().text(self.root.properties.get(name, [b""])[0]).strip()
+        return self._reader.text(self.root.properties.get(name, [b""])[0]).strip()
 
     def write_text(self, node: Node, name: str, text: str) -> None:
         """Write a property of one text; '' takes it away."""
@@ -293,13 +297,13 @@ class GameTree:
     def _marks(self, node: Node) -> dict[str, Any]:
         marks: dict[str, Any] = {each: self._points(node.properties.get(name, [])) for each, name in MARKS.items()}
         split = [value.partition(b":") for value in node.properties.get("LB", [])]
-        labels = {point: self._reader().text(text) for where, _, text in split for point in self._points([where])}
+        labels = {point: self._reader.text(text) for where, _, text in split for point in self._points([where])}
         return {**marks, "labels": labels}
 
     def _points(self, values: list[bytes]) -> list[int]:
         """The points of a property as pages call them; none where the file names some that the board has not."""
         try:
-            return [self.on_page(point) for point in self._reader().points({"": values}, "")]
+            return [self.on_page(point) for point in self._reader.points({"": values}, "")]
         except SgfError:
             return []
 
@@ -308,10 +312,7 @@ class GameTree:
 
     def _value(self, text: str) -> bytes:
         """A text as a value, in ASCII where nobody knows the file's encoding for sure."""
-        return escaped(text if self.encoding == "utf-8" else text.encode("ascii", "backslashreplace").decode())
-
-    def _reader(self) -> PropertyReader:
-        return PropertyReader({"SZ": self.root.properties["SZ"], "CA": [self.encoding.encode()]})
+        return escaped(text if self.is_utf8 else text.encode("ascii", "backslashreplace").decode())
 
     # --- SGF --------------------------------------------------------------------------------------------------
 
@@ -327,50 +328,54 @@ class GameTree:
         own_komi = game.komi_to_play
         tree = cls(game.width, game.height, game.rules or rules, komi if own_komi is None else own_komi)
         tree.handicap = game.handicap
-        charset = known_encoding(nodes[0][1].get("CA", [b""])[0])
-        if is_text(text.content, charset):
+        root = nodes[0][1]
+        charset = known_encoding(root.get("CA", [b""])[0])
+        tree.is_utf8 = is_text(text.content, charset)
+        if tree.is_utf8:
             for _, properties in nodes:
                 for values in properties.values():
                     values[:] = [value.decode(charset).encode() for value in values]
-            nodes[0][1]["CA"] = [b"UTF-8"]
-        else:
-            tree.encoding = charset
-        nodes[0][1].setdefault("SZ", [b"19"])
-        reader = PropertyReader(nodes[0][1])
-        tree.root.properties = {name: values for name, values in nodes[0][1].items() if name not in STEPS}
+            root["CA"] = [b"UTF-8"]
+        tree._reader = PropertyReader(root)
+        tree.root.properties.clear()
         ends: list[Node] = []
+        setups = list[Node]()
         for parent, properties in nodes:
-            steps = list(reader.steps(properties))
+            steps = list[Move | Setup | None](tree._reader.steps(properties))
             rest = {name: values for name, values in properties.items() if name not in STEPS}
-            node = tree.root if parent < 0 else None
-            if parent < 0 and isinstance(first, Setup) and first not in steps:
-                steps.insert(0, first)  # the handicap that some servers mean by HA alone
-            if node is not None and steps and isinstance(steps[0], Setup):
-                node.step = steps.pop(0)
-                tree._arrive(node)
-            if node is None:
-                node = tree._read_node(ends[parent], steps.pop(0) if steps else None, properties, rest)
+            if parent >= 0:
+                node = tree._read_node(ends[parent], steps.pop(0) if steps else None, rest)
+            else:
+                node = tree.root
+                node.properties = rest
+                if isinstance(first, Setup) and first not in steps:
+                    steps.insert(0, first)  # the handicap that some servers mean by HA alone
+                if steps and isinstance(steps[0], Setup):
+                    node.step = steps.pop(0)
+                    tree._arrive(node)
+            setups += [node] * isinstance(node.step, Setup)
+            if len(setups) > MAX_SETUPS:
+                raise SgfError(f"more than {MAX_SETUPS} setups")
             for step in steps:
-                node = tree._read_node(node, step, {}, {})
+                node = tree._read_node(node, step, {})
             ends.append(node)
-        for node in tree.in_order():
-            if isinstance(node.step, Setup) and node.step.to_play is None and node.children:
+        for node in setups:
+            move = node.children[0].move if node.children else None
+            if move is not None and move.colour != node.to_play:
                 tree._board = None
                 tree._arrive(node)  # only now is known who moves next
         return tree
 
-    def _read_node(
-        self, parent: Node, step: Move | Setup | None, properties: dict[str, list[bytes]], rest: dict[str, list[bytes]]
-    ) -> Node:
+    def _read_node(self, parent: Node, step: Move | Setup | None, properties: dict[str, list[bytes]]) -> Node:
         """Add a node of a file. A step that is impossible is left to its properties, and said in `left_out`."""
         try:
-            return self._add(parent, step, rest)
+            return self._add(parent, step, properties)
         except (SgfError, RuleViolation) as error:
             what = "stones that are set up"
             if isinstance(step, Move):
                 what = f"move {parent.number + 1} ({COLOUR_NAMES[step.colour]} {to_vertex(step.point, self.height)})"
             self.left_out = self.left_out or f"{what} is impossible: {error}"
-            return self._add(parent, None, properties)
+            return self._add(parent, None, {**_properties_of(step), **properties})
 
     def write(self, remarks: dict[Node, dict[str, bytes]] | None = None) -> bytes:
         """Write the game as SGF. `remarks` are further properties."""
@@ -389,22 +394,27 @@ class GameTree:
         return b"".join(parts)
 
     def _written(self, node: Node, remarks: dict[str, bytes]) -> bytes:
-        properties: dict[str, list[bytes]] = {}
-        if isinstance(node.step, Move):
-            properties[COLOUR_LETTERS[node.step.colour]] = [coordinates(node.step.point).encode()]
-        elif node.step is not None:
-            for each in node.step.stones:
-                properties.setdefault("A" + COLOUR_LETTERS[each.colour], []).append(coordinates(each.point).encode())
-            if node.step.cleared:
-                properties["AE"] = [coordinates(point).encode() for point in node.step.cleared]
-            if node.step.to_play is not None:
-                properties["PL"] = [COLOUR_LETTERS[node.step.to_play].encode()]
-        properties = {**(node.properties if node is self.root else {}), **properties, **node.properties}
-        for name, value in remarks.items():
-            properties[name] = [value]
+        steps, others = _properties_of(node.step), {name: [value] for name, value in remarks.items()}
+        properties = {**node.properties, **steps} if node is self.root else {**steps, **node.properties}
         return b"\n;" + b"".join(
-            name.encode() + b"".join(b"[%b]" % value for value in values) for name, values in properties.items()
+            name.encode() + b"".join(b"[%b]" % value for value in values)
+            for name, values in {**properties, **others}.items()
         )
+
+
+def _properties_of(step: Move | Setup | None) -> dict[str, list[bytes]]:
+    """How SGF says a step."""
+    properties: dict[str, list[bytes]] = {}
+    if isinstance(step, Move):
+        properties[COLOUR_LETTERS[step.colour]] = [coordinates(step.point).encode()]
+    elif step is not None:
+        for each in step.stones:
+            properties.setdefault("A" + COLOUR_LETTERS[each.colour], []).append(coordinates(each.point).encode())
+        if step.cleared:
+            properties["AE"] = [coordinates(point).encode() for point in step.cleared]
+        if step.to_play is not None:
+            properties["PL"] = [COLOUR_LETTERS[step.to_play].encode()]
+    return properties
 
 
 def _merged(before: Move | Setup | None, setup: Setup) -> Setup:

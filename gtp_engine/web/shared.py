@@ -1,0 +1,88 @@
+"""The game that all pages see: what is told of it, and the file in the folder of games that it is kept in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gtp_engine.errors import explain
+from gtp_engine.session.records import GameFiles
+from gtp_engine.web.game import OpenGame
+from gtp_engine.web.games import Games
+from gtp_engine.web.judgement import Opinion, told_result
+from gtp_engine.web.streams import Streams
+from gtp_engine.web.tree import Node
+from search.result import SearchResult
+
+
+class SharedGame:
+    """The game on the board. Whoever reads or changes it holds `lock`, and tells the pages before letting go of it."""
+
+    game: OpenGame
+    """Another one when it is replaced, so that who has thought about one finds out."""
+
+    def __init__(self, streams: Streams, games: Games, game: OpenGame) -> None:
+        self.lock = streams.lock
+        self.games = games
+        self.game = game
+        self.publish = streams.publish
+
+    def tell_all(self) -> None:
+        """Tell pages the whole game: it is another one, or the order of its variations has changed."""
+        self.publish("game", self.game.told())
+
+    def tell(self, *nodes: Node, removed: Sequence[int] = ()) -> None:
+        """Tell pages what has changed: how the game stands, nodes, and the ids of those that were removed."""
+        game = self.game
+        told = [game.tree.told(node) for node in nodes]
+        self.publish("nodes", {**game.terms(), "game": game.id, "nodes": told, "removed": removed})
+
+    def say(self, text: str, kind: str = "error") -> None:
+        """Show a line on all pages. `kind` is `error` or `info`."""
+        self.publish("message", {"text": text, "kind": kind})
+
+    def changed(self, *nodes: Node, removed: Sequence[int] = ()) -> None:
+        """Keep the game, and tell pages what has changed."""
+        self._keep()
+        self.tell(*nodes, removed=removed)
+
+    def think_of(self, node: Node, result: SearchResult) -> None:
+        """Keep what a search thinks of a node, unless a longer one was there before."""
+        if result.moves and (node.opinion is None or node.opinion.visits <= result.visits):
+            node.opinion = Opinion.of(result, self.game.tree.on_page)
+
+    def tell_analysis(self, node: Node, result: SearchResult, is_done: bool) -> dict[str, Any]:
+        """Tell pages what a search has found at a node, and return that."""
+        found = told_result(result, self.game.tree.on_page)
+        told = {"game": self.game.id, "node": node.id, "to_play": result.colour, **found, "done": is_done}
+        self.publish("analysis", told)
+        return told
+
+    def _keep(self) -> None:
+        """Write the game to the folder of games: to another file where somebody has changed its own."""
+        game, content = self.game, self.game.to_keep()
+        game.unsaved = game.source is not None
+        try:
+            if game.kept is not None:
+                game.kept.keep(content)
+                return
+        except OSError as error:
+            self.say(f"{explain(error)}; from now on the game is kept in another file")
+            game.kept = None
+            self._rename()
+        try:
+            while game.kept is None:
+                kept = GameFiles(self.games.path_of(game.id))
+                try:
+                    kept.keep(content)
+                    game.kept = kept
+                except FileExistsError:  # another `nobi web` has begun one in the same second
+                    self._rename()
+            self.publish("games", {"games": self.games.listed()})
+        except OSError as error:
+            game.unsaved = True
+            self.say(f"not kept: {explain(error)}; the next move tries again, and a download keeps it elsewhere")
+
+    def _rename(self) -> None:
+        self.game.id = self.games.new_name()
+        self.tell_all()

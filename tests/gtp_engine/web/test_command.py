@@ -1,0 +1,95 @@
+"""`nobi web` as a process: how it starts, what it says where it cannot, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from gtp_engine.web.command import web
+from nobi_machine.interruption import EXIT_INTERRUPTED
+from nobi_machine.launch import python_command
+from tests.conftest import SMALL_NETWORK
+from tests.gtp_engine.web.browser import Browser
+
+COMMAND = python_command("gtp_engine.cli", "web", "--no-browser", "--size", "5", "--net", str(SMALL_NETWORK))
+ENDS = 60.0
+"""Seconds that a process may take to end on a busy machine."""
+
+
+@contextmanager
+def running(data: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A process of `nobi web`, and its link."""
+    environment = {**os.environ, "NOBI_DATA_DIR": str(data)}
+    command = [*COMMAND, "--port", "0", *arguments]
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            found = re.search(r"http://127\.0\.0\.1:([0-9]+)/\?token=\S+", process.stdout.readline())
+            assert found is not None
+            yield process, found[0]
+        finally:
+            process.kill()
+
+
+def entered(link: str) -> Browser:
+    port, token = re.findall(r":([0-9]+)/\?token=(\S+)", link)[0]
+    return Browser(int(port), token)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are others there")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_in_the_middle_of_a_search_without_a_traceback(tmp_path: Path, number: int) -> None:
+    with running(tmp_path) as (process, link):
+        page = entered(link)
+        page.ask("look", node=0)
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=ENDS)
+        assert process.returncode in (EXIT_INTERRUPTED, -number)
+    assert "Traceback" not in errors
+    assert "internal error" not in errors
+
+
+def test_a_game_outlives_the_process_that_was_killed(tmp_path: Path) -> None:
+    with running(tmp_path) as (process, link):
+        page = entered(link)
+        page.ask("play", node=0, point=12)
+        process.kill()
+    (kept,) = (tmp_path / "games").iterdir()
+    assert b";B[cc]" in kept.read_bytes()
+    with running(tmp_path, str(kept)) as (process, link):
+        page = entered(link)
+        assert page.ask("play", node=1, point=12)["error"] == "C3 is not allowed: occupied"
+
+
+def test_a_port_in_use_is_one_line(tmp_path: Path) -> None:
+    with running(tmp_path) as (_, link):
+        port = re.findall(r":([0-9]+)/", link)[0]
+        done = subprocess.run([*COMMAND, "--port", port], capture_output=True, text=True, timeout=ENDS, check=False)
+    assert done.returncode == 1
+    assert re.fullmatch(rf"nobi: 127\.0\.0\.1, port {port}: another program listens there.*\n", done.stderr)
+
+
+@pytest.mark.parametrize("content", [b"no game", b"(;SZ[9];B[zz])", None])
+def test_a_game_that_cannot_be_read_is_one_line(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "a.sgf"
+    if content is not None:
+        path.write_bytes(content)
+    command = [*COMMAND, "--port", "0", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=ENDS, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.fullmatch(r"nobi: .*a\.sgf: .+\n", done.stderr)
+
+
+def test_it_listens_to_this_machine_alone_unless_it_is_told_otherwise() -> None:
+    (host,) = (each for each in web.params if each.name == "host")
+    assert host.default == "127.0.0.1"
