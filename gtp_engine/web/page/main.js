@@ -16,6 +16,9 @@ const DOTS = 8;
 /** So many moves of a variation are shown on the board. */
 const LONGEST_LINE = 16;
 
+/** How long a move's node may take to come after the answer: the stream may have to be opened anew. */
+const PATIENCE_MS = 3000;
+
 const STORE = "nobi";
 const options = {
   language: null, theme: "auto", perspective: "black", cap: 1000, analyse: true, ownership: true, last: {},
@@ -34,7 +37,7 @@ let counted = null;
 /** What the other side would play here: an analysis of its node. */
 let threatened = null;
 /** A node that an answer has named and that has not arrived yet. */
-let awaited = null;
+let awaited = null, arrived = null;
 const count = () => counted ?? game.count;
 /** The stones with a move that the server has not confirmed. */
 let tried = null;
@@ -71,8 +74,10 @@ const listeners = {
     game.update(fields);
     game.clockAt = performance.now();
     tried = null;
-    if (awaited !== null && game.node(awaited)) go(awaited);
-    else if (followed || !game.node(view)) go(game.at);
+    if (awaited !== null && game.node(awaited)) {
+      go(awaited);
+      arrived?.();
+    } else if (followed || !game.node(view)) go(game.at);
     const newest = game.node(game.at);
     if (fields.nodes?.includes(newest) && game.mode === "play" && newest.colour) heard(newest);
     if (game.offer && game.offer.node !== was.offer) offer(game.offer);
@@ -82,8 +87,9 @@ const listeners = {
   },
   analysis(found) {
     if (!game || found.game !== game.id || !game.node(found.node)) return;
-    analyses.set(found.node, found);
     const node = game.node(found.node);
+    if (found.to_play && found.to_play !== node.to_play) return; // a threat, which its answer shows
+    analyses.set(found.node, found);
     if (!(node.analysis?.visits > found.visits)) {
       node.analysis = { visits: found.visits, winrate: found.winrate, lead: found.lead };
     }
@@ -93,7 +99,6 @@ const listeners = {
     engine = now;
     draw();
   },
-  games: ({ games }) => (hello.games = games),
   networks: (networks) => Object.assign(hello, networks),
   progress: ({ text, done, total }) => {
     const bar = byId("dialog").querySelector("progress");
@@ -221,8 +226,15 @@ async function clicked(point, event = {}) {
   await play(point);
 }
 
-async function play(point) {
+let lastPlay = Promise.resolve();
+/** Play where we look. A click that comes before the answer to the one before it waits for that. */
+function play(point) {
   if (!server) return playInRecord(point);
+  lastPlay = lastPlay.then(() => playNow(point));
+  return lastPlay;
+}
+
+async function playNow(point) {
   const node = game.node(view);
   if (isContest() && view === game.at && node.to_play !== game.person) return;
   if (point !== PASS) {
@@ -233,10 +245,13 @@ async function play(point) {
   }
   say("");
   const answer = await ask("play", { node: view, point });
-  tried = null;
-  if (answer?.node === undefined) return draw();
+  if (answer?.node === undefined) {
+    tried = null;
+    return draw();
+  }
   awaited = answer.node;
   if (game.node(awaited)) go(awaited);
+  else await new Promise((resolve) => ((arrived = resolve), setTimeout(resolve, PATIENCE_MS)));
 }
 
 /** Where nothing can be added, a click goes to the move that is there. */
@@ -289,6 +304,11 @@ function base64(bytes) {
 
 const openBytes = (name, bytes) => server.ask("open", { name, bytes: base64(bytes) });
 
+/** Go on against the engine from what is looked at. */
+async function playOn() {
+  await ask("settings", { person: game.node(view).to_play, node: view });
+}
+
 async function score() {
   counted = game.count ? null : await ask("score", { node: view });
   if (game.count) counted = null;
@@ -307,11 +327,14 @@ async function threat() {
   draw();
 }
 
-const keptGames = () =>
-  showGames(hello.games, {
+async function keptGames() {
+  const games = (await ask("games"))?.games;
+  if (!games) return;
+  showGames(games, {
     open: (id) => server.ask("open_saved", { id }),
     remove: (id) => server.ask("delete_saved", { id }),
   });
+}
 
 const settings = () =>
   showSettings({ networks: [], ...hello, options }, { set, useNetwork: (name) => server.ask("network", { name }) });
@@ -331,7 +354,7 @@ function draw() {
 function drawNow() {
   const node = game.node(view), shown = count(), isShown = !isContest() && !shown;
   const analysis = isShown ? (threatened ?? analyses.get(view) ?? node.analysis) : null;
-  const toPlay = threatened?.colour ?? node.to_play;
+  const toPlay = threatened?.to_play ?? node.to_play;
   const moves = analysis?.moves ? candidatesOf(analysis, toPlay) : [];
   const next = game.node(game.next(view))?.point ?? null;
   board.resize(game.width, game.height, (point) => pointText(game, view, point, moves));
@@ -403,7 +426,7 @@ function marksOf(node) {
 }
 
 function hovered(move) {
-  board.line(move ? move.pv.slice(0, LONGEST_LINE) : null, threatened?.colour ?? game.node(view).to_play);
+  board.line(move ? move.pv.slice(0, LONGEST_LINE) : null, threatened?.to_play ?? game.node(view).to_play);
 }
 
 function tick() {
@@ -447,6 +470,7 @@ function layOut() {
       : [
           toggle("analyse", t("analyse"), () => set({ analyse: !options.analyse }), options.analyse),
           toggle("ownership", t("ownership"), () => set({ ownership: !options.ownership }), options.ownership),
+          server && button(t("play_on"), playOn, { id: "play-on" }),
           server && button(t("pass"), () => play(PASS), { id: "pass" }),
           server && button(t("threat"), threat, { id: "threat" }),
         ].filter(Boolean)),

@@ -87,6 +87,7 @@ const TEXTS = {
   increment: ["Increment (seconds)", "每步加秒", "加算（秒）", "가산(초)"],
   perspective: ["Figures for", "数字视角", "数値の視点", "수치 기준"],
   play_here: ["Play", "对局", "対局", "대국"],
+  play_on: ["Play from here", "从此处对局", "ここから対局", "여기서 대국"],
   played: ["{side} {point}", "{side} {point}", "{side} {point}", "{side} {point}"],
   policy: ["First guess", "直觉", "第一感", "첫 느낌"],
   points_n: ["{n} points", "{n} 目", "{n} 目", "{n}집"],

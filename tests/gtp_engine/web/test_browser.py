@@ -40,7 +40,7 @@ class Pages:
     """A server of its own, and pages that look at it."""
 
     def __init__(self, browser: Any, folder: Path) -> None:
-        environment = {**os.environ, "XDG_DATA_HOME": str(folder / "data"), "XDG_CONFIG_HOME": str(folder / "config")}
+        environment = {**os.environ, "NOBI_DATA_DIR": str(folder / "data"), "XDG_CONFIG_HOME": str(folder / "config")}
         self._server = subprocess.Popen(
             [sys.executable, "-m", "gtp_engine.cli", "web", "--no-browser", "--port", "0", "--size", "9"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
