@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gtp_engine.review.judged import JudgedMove, Review
     from gtp_engine.review.search import Plan
 
+LANGUAGES = ("en", "zh", "ja", "ko")
 DEFAULT_LEAST = 4.0
 EXIT_FAILURE = 1
 """A game could not be reviewed, or its review could not be written."""
@@ -61,6 +62,9 @@ class Subject(NamedTuple):
               help="A better line is written beside each move that lost so much of the winning chance.")  # fmt: skip
 @click.option("--variations", "has_variations", is_flag=True,
               help="Analyse the variations of the files, too: comments and marks.")  # fmt: skip
+@click.option("--why", "explains", is_flag=True,
+              help="Say where the points of the ten worst moves of each side went, as areas of the board.")  # fmt: skip
+@click.option("--language", type=click.Choice(LANGUAGES), default="en", show_default=True, help="Of --why.")
 @click.option("--json", "prints_json", is_flag=True, help="Print the review as one JSON object instead of tables.")
 @parameter_options("review", absent=ABSENT)
 @config_options
@@ -71,6 +75,8 @@ def review(
     first: int,
     last: int | None,
     percent: float,
+    explains: bool,
+    language: str,
     has_variations: bool,
     prints_json: bool,
     config_file: Path | None,
@@ -117,7 +123,16 @@ def review(
     made: dict[str, Review] = {}
     if subjects:
         with folder_for_one(folder), interruptible() as stop:
-            failures += _review(subjects, configuration, parallel, percent / 100, folder / RESULTS, stop, made)
+            failures += _review(
+                subjects,
+                configuration,
+                parallel,
+                percent / 100,
+                language if explains else "",
+                folder / RESULTS,
+                stop,
+                made,
+            )
             if is_file and made and not failures:
                 (folder / RESULTS).unlink()
         if stop.is_set() and not made:
@@ -222,11 +237,13 @@ def _review(
     configuration: Configuration,
     parallel: int | None,
     least: float,
+    language: str,
     path: Path,
     stop: threading.Event,
     made: dict[str, Review],
 ) -> int:
-    """Review games, write the files and add the reviews to `made`. `path`: the file of what was found so far.
+    """Review games, write the files and add the reviews to `made`. `language`: in which causes are said; nothing where
+    none are looked for. `path`: the file of what was found so far.
 
     Return how many could not be written, which is said on stderr. Raises UserError, EvaluatorError and OSError.
     """
@@ -244,6 +261,9 @@ def _review(
     except ValueError as error:
         raise UserError(f"{printable_path(path)}: {error}; choose another --out") from None
     searches = Searches(configuration, configuration.engine.visits or DEFAULT_VISITS, parallel, stop)
+    if language and not searches.has_network:
+        searches.close()
+        raise UserError("--why needs a player with a network")
     failures = 0
     try:
         plans: dict[str, Plan] = {}
@@ -262,7 +282,7 @@ def _review(
                 bar.update(bar.done + (visits if unit else 0), (bar.total or 0) - (0 if unit else visits), unit)
 
             beside: list[Sequence[JudgedMove]] = []
-            for name, moves in searches.review(plans, results, progress):
+            for name, moves in searches.review(plans, results, progress, subjects if language else ()):
                 if name not in subjects:
                     beside.append(moves)
                     continue
@@ -284,7 +304,8 @@ def _review(
                     branches = (branch for branch, _ in variations)
                     content = annotated_branches(content, zip(branches, noted, strict=True))
                     beside.clear()
-                content = annotated(content, notes_of(made[name], least), record.path.name)
+                notes = notes_of(made[name], least, language or "en")
+                content = annotated(content, notes, record.path.name)
                 try:
                     target.parent.mkdir(parents=True, exist_ok=True)
                     create_whole(target, content)

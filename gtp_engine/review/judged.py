@@ -10,6 +10,7 @@ from typing import Any
 from go_rules.game import Move
 from go_rules.points import BLACK, COLOUR_LETTERS, COLOUR_NAMES, WHITE, opponent, to_vertex
 from go_rules.sgf.annotation import Note, Variation
+from gtp_engine.review.causes import Cause
 from nobi_machine.terminal import print_table
 from nobi_machine.text import printable
 from search.result import SearchResult
@@ -78,6 +79,8 @@ class JudgedMove:
     point: int
     before: Opinion
     after: Opinion
+    cause: Cause | None = None
+    """Where the points went, if that was looked for and found."""
 
     @property
     def rank(self) -> int | None:
@@ -171,21 +174,22 @@ class Review:
         return {side: Summary.of([move for move in self.moves if move.colour == side]) for side in SIDES}
 
 
-def notes_of(review: Review, least: float) -> dict[int, Note]:
+def notes_of(review: Review, least: float, language: str = "en") -> dict[int, Note]:
     """Return what is written into the game's file, by the number of the move; 0 is the root's. A move that lost `least`
-    of the winning chance, 0..1, is given the better line as a variation."""
+    of the winning chance, 0..1, is given the better line as a variation. `language`: of causes, a key of TEXTS in
+    causes.py."""
     lines = [
         f"{TITLE} with {review.net}, {review.visits} visits a position on average; "
         f"{review.rules} rules, komi {review.komi:g}; moves {review.moves[0].number} to {review.moves[-1].number}.",
         *(f"{COLOUR_NAMES[side].capitalize()}: {_said(summary)}." for side, summary in review.summaries.items()),
     ]
     root = Note("\n".join(lines), _values(review.moves[0].before))
-    return {0: root, **move_notes(review.moves, review.height, least)}
+    return {0: root, **move_notes(review.moves, review.height, least, language)}
 
 
-def move_notes(moves: Iterable[JudgedMove], height: int, least: float) -> dict[int, Note]:
+def move_notes(moves: Iterable[JudgedMove], height: int, least: float, language: str = "en") -> dict[int, Note]:
     """Return what is written beside moves on a board of so many rows, by their numbers; `least` as for `notes_of`."""
-    return {move.number: _note(move, height, least) for move in moves}
+    return {move.number: _note(move, height, least, language) for move in moves}
 
 
 def as_json(review: Review) -> dict[str, Any]:
@@ -265,7 +269,7 @@ def _line(move: JudgedMove, height: int) -> tuple[str, ...]:
     )
 
 
-def _note(move: JudgedMove, height: int, least: float) -> Note:
+def _note(move: JudgedMove, height: int, least: float, language: str) -> Note:
     lost, best = move.winrate_lost, to_vertex(move.before.line[0], height)
     if move.rank == 0:
         said = "The first choice."
@@ -280,7 +284,10 @@ def _note(move: JudgedMove, height: int, least: float) -> Note:
     if lost >= least and lost > 0:
         better = f"Better by {_loss(move)}. {_standing(move.before)}"
         variations = (Variation(_alternating(move.before), better),)
-    return Note(f"{said} {_standing(move.after)}", properties, variations)
+    said += f" {_standing(move.after)}"
+    if move.cause is not None:
+        said += f"\n{move.cause.text(language, height)}"
+    return Note(said, properties, variations)
 
 
 def _move_as_json(move: JudgedMove, height: int) -> dict[str, Any]:
@@ -299,6 +306,7 @@ def _move_as_json(move: JudgedMove, height: int) -> dict[str, Any]:
         "winrate": move.after.of_black[0],
         "lead_before": move.before.of_black[1],
         "lead": move.after.of_black[1],
+        **({} if move.cause is None else {"cause": move.cause.as_json(height)}),
     }
 
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -25,18 +25,22 @@ from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.errors import UserError
 from gtp_engine.networks import suited_to
 from gtp_engine.players import make_player
-from gtp_engine.review.judged import JudgedMove, Opinion
+from gtp_engine.review.causes import LEAST_LOSS, SEARCHES_OF_A_CAUSE, Cause, find_cause
+from gtp_engine.review.judged import SIDES, JudgedMove, Opinion
 from gtp_engine.version import VERSION
 from nets.open import NetworkFile
 from nobi_machine.memory import usable_cores
 from nobi_machine.units import Batch, Pool, Results, Unit
 from search.nobi.parameters import SearchParameters
-from search.request import Limits, SearchRequest
+from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest
+from search.result import SearchResult
 
 DEEPER = 8
 """One of so many positions is searched twice."""
 FEWEST = 2
 """Positions that are searched twice at least, before and after one move; shorter games are searched once."""
+MOST_EXPLAINED = 10
+"""Moves of each side whose causes are looked for, the worst ones."""
 UNIT_VISITS = 1000
 """What a review that is killed loses, at most, of each thread's work."""
 LEAST_MEGABYTES = 4
@@ -144,6 +148,8 @@ class Stretch(msgspec.Struct, frozen=True, kw_only=True):
     positions: list[tuple[int, int]]
     """As those of a Plan."""
     visits: int
+    point: int | None = None
+    """The move at the only position whose cause is to be found; None where the positions are to be searched."""
 
     def games(self) -> Iterator[tuple[Game, int]]:
         """Yield the game at each of the positions, with the colour to move. It is the same game each time."""
@@ -179,18 +185,20 @@ class Searches:
             "memory": max(LEAST_MEGABYTES, machine.memory // self._parallel),
             "cache_memory": machine.cache_memory // self._parallel,
         }
+        self.has_network = evaluator is not None
         self.network = "no network" if evaluator is None else evaluator.attributes.name
         chosen = {name: value for name, value in sorted(configuration.values.items()) if name not in SAID_OTHERWISE}
         files = [path for path in (configuration.net, configuration.human_net) if path is not None and evaluator]
         self._player = f"{VERSION} {self._first.name} {chosen} {[NetworkFile(path).sha256 for path in files]}"
 
     def review(
-        self, plans: Mapping[str, Plan], results: Results, progress: Progress
+        self, plans: Mapping[str, Plan], results: Results, progress: Progress, explained: Collection[str] = ()
     ) -> Iterator[tuple[str, list[JudgedMove]]]:
-        """Search what `results` lack of some games, by their names, and yield the judged moves of each game.
+        """Search what `results` lack of some games, by their names, and yield the judged moves of each game. Those
+        whose names are in `explained` have causes at their worst moves.
 
-        All games are searched quickly before one is searched more deeply. Nothing is yielded if `stop` is set. Raises
-        EvaluatorError and OSError.
+        All games are searched quickly before one is searched more deeply, and causes come last. Nothing is yielded if
+        `stop` is set. Raises EvaluatorError and OSError.
         """
         for size in dict.fromkeys((plan.game.width, plan.game.height) for plan in plans.values()):
             self._first.warm_up(*size)
@@ -198,9 +206,30 @@ class Searches:
             self._run((unit for name, plan in plans.items() for _, unit in units(name, plan)), results, progress)
             if self._stop.is_set():
                 return
-        for name, plan in plans.items():
-            opinions = _opinions(self._quick(name, plan), results) | _opinions(self._deep(name, plan, results), results)
-            yield name, plan.judged(opinions)
+        judged = {name: self._judged(name, plan, results) for name, plan in plans.items()}
+        whys = {name: dict(self._why(name, plans[name], judged[name])) for name in explained if name in plans}
+        for unit in itertools.chain.from_iterable(why.values() for why in whys.values()):
+            progress(-_visits(unit), "")
+        self._run(itertools.chain.from_iterable(why.values() for why in whys.values()), results, progress)
+        if self._stop.is_set():
+            return
+        for name, moves in judged.items():
+            causes = {number: _read(unit, results, Cause | None) for number, unit in whys.get(name, {}).items()}
+            yield name, [dataclasses.replace(move, cause=causes.get(move.number)) for move in moves]
+
+    def _judged(self, name: str, plan: Plan, results: Results) -> list[JudgedMove]:
+        """The moves of a game by both kinds of searches."""
+        opinions = _opinions(self._quick(name, plan), results) | _opinions(self._deep(name, plan, results), results)
+        return plan.judged(opinions)
+
+    def _why(self, name: str, plan: Plan, moves: Iterable[JudgedMove]) -> Iterator[tuple[int, Unit]]:
+        """Yield the units that find the causes of the worst moves of each side, by the moves' numbers."""
+        bad = sorted((move for move in moves if move.points_lost >= LEAST_LOSS), key=lambda move: -move.points_lost)
+        for colour in SIDES:
+            for move in [each for each in bad if each.colour == colour][:MOST_EXPLAINED]:
+                planned = next(each for each in plan.moves if each.number == move.number)
+                visits = max(1, self.visits // 2)
+                yield move.number, self._unit(f"{name}, move {move.number}", plan, [planned.before], visits, move.point)
 
     def knows(self, name: str, plan: Plan, results: Results) -> bool:
         """Return whether a game was searched quickly before, as it would be now."""
@@ -239,58 +268,86 @@ class Searches:
 
     def _units(self, name: str, plan: Plan, places: Iterable[int], visits: int) -> Units:
         """Yield units that search positions of a game, with their places."""
-        game, most = plan.game, max(1, UNIT_VISITS // visits)
+        most = max(1, UNIT_VISITS // visits)
         run: list[int] = []
         for place in (*places, None):
             if run and (place != run[-1] + 1 or len(run) == most):
-                asked = Stretch(
-                    player=self._player,
-                    width=game.width,
-                    height=game.height,
-                    steps=[(step.colour, step.point) if isinstance(step, Move) else step for step in game.steps],
-                    handicap=game.handicap,
-                    rules=plan.rules,
-                    komi=plan.komi,
-                    positions=[plan.positions[each] for each in run],
-                    visits=visits,
-                )
                 title = f"{name}, positions {run[0] + 1} to {run[-1] + 1}"
-                yield run, Unit(title, "review", msgspec.json.encode(asked))
+                yield run, self._unit(title, plan, run, visits)
                 run = []
             if place is not None:
                 run.append(place)
+
+    def _unit(self, title: str, plan: Plan, places: Iterable[int], visits: int, point: int | None = None) -> Unit:
+        game = plan.game
+        asked = Stretch(
+            player=self._player,
+            width=game.width,
+            height=game.height,
+            steps=[(step.colour, step.point) if isinstance(step, Move) else step for step in game.steps],
+            handicap=game.handicap,
+            rules=plan.rules,
+            komi=plan.komi,
+            positions=[plan.positions[each] for each in places],
+            visits=visits,
+            point=point,
+        )
+        return Unit(title, "review", msgspec.json.encode(asked))
 
     def _search(self, unit: Unit, _place: int) -> bytes | None:
         """Search the positions of a unit, until `stop` is set."""
         asked = msgspec.json.decode(unit.arguments, type=Stretch)
         values = {**self._configuration.values, **self._values, "seed": unit.seed}
         player = make_player(dataclasses.replace(self._configuration, values=values), self._first)
-        try:
-            opinions = []
-            for game, colour in asked.games():
-                request = SearchRequest(
-                    game, colour, Limits(asked.visits), analysis=True, stop=self._stop, may_end_empty=True
+
+        def search(game: Game, colour: int, visits: int) -> SearchResult:
+            """Raises InterruptedError where `stop` is set."""
+            report = None if asked.point is None else OWNERSHIP_AT_THE_END
+            found = player.search(
+                SearchRequest(
+                    game, colour, Limits(visits), report=report, analysis=True, stop=self._stop, may_end_empty=True
                 )
-                result = player.search(request)
-                if self._stop.is_set():
-                    return None
-                opinions.append(Opinion.of(result))
+            )
+            if self._stop.is_set():
+                raise InterruptedError
+            return found
+
+        try:
+            if asked.point is None:
+                opinions = [Opinion.of(search(game, colour, asked.visits)) for game, colour in asked.games()]
+                return msgspec.json.encode(opinions)
+            game, _ = next(asked.games())
+            why = find_cause(game, asked.point, lambda game, visits: search(game, game.to_play, visits), asked.visits)
+            return msgspec.json.encode(why)
+        except InterruptedError:
+            return None
         finally:
             player.close()
-        return msgspec.json.encode(opinions)
 
 
 def _visits(unit: Unit) -> int:
     asked = msgspec.json.decode(unit.arguments, type=Stretch)
-    return asked.visits * len(asked.positions)
+    return asked.visits * (len(asked.positions) if asked.point is None else SEARCHES_OF_A_CAUSE)
 
 
 def _opinions(units: Units, results: Results) -> dict[int, Opinion]:
     """Read what was found at some positions, by their places. Raises UserError where somebody changed the results."""
     found: dict[int, Opinion] = {}
     for places, unit in units:
-        try:
-            found |= zip(places, msgspec.json.decode(results[unit], type=list[Opinion]), strict=True)
-        except (msgspec.MsgspecError, ValueError):
-            raise UserError(f"{unit.name}: the result that was kept is damaged; choose another --out") from None
+        opinions = _read(unit, results, list[Opinion])
+        if len(opinions) != len(places):
+            raise _damaged(unit)
+        found |= zip(places, opinions, strict=True)
     return found
+
+
+def _read(unit: Unit, results: Results, kind: Any) -> Any:
+    """Read the result of a unit. Raises UserError where somebody changed it."""
+    try:
+        return msgspec.json.decode(results[unit], type=kind)
+    except msgspec.MsgspecError:
+        raise _damaged(unit) from None
+
+
+def _damaged(unit: Unit) -> UserError:
+    return UserError(f"{unit.name}: the result that was kept is damaged; choose another --out")

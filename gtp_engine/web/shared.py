@@ -78,7 +78,6 @@ class SharedGame:
                     game.kept = kept
                 except FileExistsError:  # another `nobi web` has begun one in the same second
                     self._rename()
-            self.publish("games", {"games": self.games.listed()})
         except OSError as error:
             game.unsaved = True
             self.say(f"not kept: {explain(error)}; the next move tries again, and a download keeps it elsewhere")

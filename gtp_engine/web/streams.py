@@ -20,7 +20,7 @@ MOST_PENDING = 64
 MOST_STREAMS = 32
 HEARTBEAT = 15.0
 """Seconds after which a silent stream sends a line, so that a reader that vanished is found out."""
-REPLACEABLE = frozenset({"analysis", "engine", "games", "clock", "networks", "progress"})
+REPLACEABLE = frozenset({"analysis", "engine", "clock", "networks", "progress"})
 """The events of which only the latest counts."""
 
 Hello = Callable[[str], dict[str, Any]]

@@ -67,6 +67,7 @@ class Table:
             "threat": self._as(requests.At, lambda at: self._glance(at, is_threat=True)),
             "edit": self._as(requests.Edit, self._edit),
             "open": self._as(requests.Open, self._open),
+            "games": self._as(requests.Request, lambda _: {"games": games.listed()}),
             "open_saved": self._as(requests.Saved, self._open_saved),
             "delete_saved": self._as(requests.Saved, self._delete_saved),
             "save": self._as(requests.Request, self._save),
@@ -122,7 +123,6 @@ class Table:
             "levels": [{"id": level.id, "name": level.name} for level in LEVELS.values()],
             "game": self._shared.game.told(),
             "engine": self._state,
-            "games": self._shared.games.listed(),
         }
 
     def _tell_state(self, state: str, text: str) -> None:
@@ -179,7 +179,6 @@ class Table:
             if saved.id == self._shared.game.id:
                 raise Refused("this game is on the board; begin or open another one first")
             self._shared.games.path(saved.id).unlink()
-            self._shared.publish("games", {"games": self._shared.games.listed()})
 
     def _save(self, _: requests.Request) -> None:
         with self._shared.lock:

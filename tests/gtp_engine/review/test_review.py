@@ -387,3 +387,24 @@ def test_a_file_without_variations_is_the_same_with_them(tmp_path: Path) -> None
     for target, more in zip(targets, ([], ["--variations"]), strict=True):
         assert cli.run(["review", str(record), "--out", str(target), *QUICK, *more]) == 0
     assert targets[0].read_bytes() == targets[1].read_bytes()
+
+
+def test_where_the_points_went_is_said_in_the_file_and_as_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record, target = tmp_path / "game.sgf", tmp_path / "out.sgf"
+    record.write_text(RECORD)
+    asked = ["review", str(record), "--out", str(target), "--set", "workers=1", "--visits", "40"]
+    assert cli.run([*asked, "--why", "--language", "ja", "--json"]) == 0
+    corner = json.loads(capsys.readouterr().out)["moves"][3]
+    assert corner["cause"]["text"].startswith(f"{corner['move']} lost about")
+    assert corner["cause"]["points_lost"] > 2.0
+    node = sgf.Sgf_game.from_bytes(target.read_bytes()).get_main_sequence()[4]
+    assert "目の損" in node.get("C")
+
+
+def test_only_a_network_knows_where_points_went(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = tmp_path / "game.sgf"
+    record.write_text(RECORD)
+    assert cli.run(["review", str(record), "--why", "--player", "mc"]) == 1
+    assert "--why needs a player with a network" in capsys.readouterr().err

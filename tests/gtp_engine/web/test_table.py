@@ -403,7 +403,7 @@ def test_every_game_is_kept_after_each_move_and_can_be_gone_on_with(data: Path, 
     (kept,) = (data / "games").iterdir()
     second = Server()
     page = Browser(second.port, second.entrance.token)
-    (game,) = second.table.hello("")["games"]
+    (game,) = second.table.operations["games"](b"{}")["games"]
     assert (game["id"], game["moves"], game["size"], game["black"]) == (kept.stem, 3, "9x9", "Nobi, 4 visits")
     page.ask("open_saved", id=game["id"])
     told = page.wait("game")

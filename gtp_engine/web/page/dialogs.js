@@ -1,0 +1,191 @@
+// What is asked in a window of its own: a new game, a record to open, the games that were kept, settings.
+
+import { byId, el } from "./dom.js";
+import { LANGUAGE_NAMES, t } from "./texts.js";
+
+/** Show a dialog with a title and content. `submit()` is called by its main button, and may throw an Error, which is
+ * shown. */
+export function showDialog(title, content, { action = null, submit = null } = {}) {
+  const dialog = byId("dialog"), error = el("p", { class: "error", role: "alert" });
+  const form = el(
+    "form",
+    {
+      onsubmit: async (event) => {
+        event.preventDefault();
+        try {
+          await submit?.();
+          dialog.close();
+        } catch (failure) {
+          error.textContent = failure.message;
+        }
+      },
+    },
+    el("h2", {}, title),
+    content,
+    error,
+    el(
+      "div",
+      { class: "buttons" },
+      el("button", { type: "button", onclick: () => dialog.close() }, t(action ? "cancel" : "close")),
+      action && el("button", { class: "main" }, action),
+    ),
+  );
+  dialog.replaceChildren(form);
+  if (!dialog.open) dialog.showModal();
+  return dialog;
+}
+
+const field = (label, input) => [el("label", { for: input.id }, label), input];
+
+function choice(id, values, chosen) {
+  const options = values.map(([value, text]) => el("option", { value, selected: String(value) === String(chosen) }, text));
+  return el("select", { id }, options);
+}
+
+const number = (id, value, attributes = {}) => el("input", { id, type: "number", value, ...attributes });
+
+/** Ask for a new game. `last`: what was answered the last time. `begin(answers)` begins it. */
+export function askForGame({ rules, levels }, last, begin) {
+  const parts = {
+    size: choice("size", [9, 13, 19].map((size) => [size, `${size}×${size}`]), last.size ?? 9),
+    person: choice("person", [[1, t("black")], [2, t("white")], [0, t("look_only")]], last.person ?? 1),
+    level: choice("level", levels.map(({ id, name }) => [id, name]), last.level ?? levels[Math.floor(levels.length / 2)]?.id),
+    handicap: choice("handicap", [0, 2, 3, 4, 5, 6, 7, 8, 9].map((count) => [count, String(count)]), last.handicap ?? 0),
+    komi: number("komi", last.komi ?? "", { step: 0.5, min: -100, max: 100, placeholder: t("komi_usual") }),
+    rules: choice("rules", rules.map((name) => [name, name]), last.rules ?? "chinese"),
+    clock: choice(
+      "clock",
+      ["none", "absolute", "byoyomi", "fischer"].map((kind) => [kind, t(`clock_${kind}`)]),
+      last.clockKind ?? "none",
+    ),
+    main: number("main", last.main ?? 10, { min: 0, max: 600 }),
+    period: number("period", last.period ?? 30, { min: 1, max: 3600 }),
+    periods: number("periods", last.periods ?? 5, { min: 1, max: 99 }),
+    increment: number("increment", last.increment ?? 10, { min: 1, max: 600 }),
+    teaching: el("input", { id: "teaching", type: "checkbox", checked: Boolean(last.teaching) }),
+    limit: number("limit", last.limit ?? 3, { min: 0.5, max: 50, step: 0.5 }),
+  };
+  const rows = {
+    main: field(t("main_time"), parts.main), period: field(t("period"), parts.period),
+    periods: field(t("periods"), parts.periods), increment: field(t("increment"), parts.increment),
+    level: field(t("level"), parts.level), clock: field(t("clock"), parts.clock),
+    teaching: field(t("teaching"), parts.teaching), limit: field(t("limit"), parts.limit),
+  };
+  const visible = {
+    main: (kind) => kind !== "none", period: (kind) => kind === "byoyomi", periods: (kind) => kind === "byoyomi",
+    increment: (kind) => kind === "fischer",
+  };
+  const arrange = () => {
+    const isAlone = parts.person.value === "0", kind = isAlone ? "none" : parts.clock.value;
+    for (const [name, row] of Object.entries(rows)) {
+      const isShown = visible[name] ? visible[name](kind) : !isAlone && (name !== "limit" || parts.teaching.checked);
+      for (const element of row) element.hidden = !isShown;
+    }
+  };
+  const content = el(
+    "div",
+    { class: "fields", onchange: arrange },
+    field(t("size"), parts.size), field(t("colour_of_mine"), parts.person), rows.level,
+    field(t("handicap"), parts.handicap), field(t("komi"), parts.komi), field(t("rules"), parts.rules),
+    rows.clock, rows.main, rows.period, rows.periods, rows.increment, rows.teaching, rows.limit,
+  );
+  arrange();
+  showDialog(t("new_game"), content, {
+    action: t("start"),
+    submit: () =>
+      begin({
+        size: Number(parts.size.value), person: Number(parts.person.value), level: Number(parts.level.value),
+        handicap: Number(parts.handicap.value), komi: parts.komi.value === "" ? null : Number(parts.komi.value),
+        rules: parts.rules.value, clockKind: parts.person.value === "0" ? "none" : parts.clock.value,
+        main: Number(parts.main.value), period: Number(parts.period.value), periods: Number(parts.periods.value),
+        increment: Number(parts.increment.value), teaching: parts.teaching.checked, limit: Number(parts.limit.value),
+      }),
+  });
+}
+
+/** Ask for a game record: a file, or text that is pasted or dropped. `open(name, bytes)` opens it. */
+export function askForRecord(open) {
+  const area = el("textarea", { class: "drop", placeholder: t("drop_here"), "aria-label": t("drop_here") });
+  const file = el("input", { type: "file", accept: ".sgf,.SGF" });
+  showDialog(t("open"), el("div", {}, file, area), {
+    action: t("open"),
+    submit: async () => {
+      const chosen = file.files[0];
+      if (chosen) await open(chosen.name, new Uint8Array(await chosen.arrayBuffer()));
+      else await open("", new TextEncoder().encode(area.value));
+    },
+  });
+}
+
+/** Show the games that were kept. */
+export function showGames(games, { open, remove }) {
+  const dialog = byId("dialog");
+  const rows = games.map((game) => {
+    const players = `${game.black || t("black")} – ${game.white || t("white")}`;
+    const row = el(
+      "tr",
+      {},
+      el("td", {}, game.date),
+      el("td", {}, el("button", { type: "button", onclick: () => open(game.id).then(() => dialog.close()) }, players)),
+      el("td", {}, game.size),
+      el("td", {}, `${game.moves}`),
+      el("td", {}, game.result),
+      el("td", {}, el("button", { type: "button", onclick: () => remove(game.id).then(() => row.remove()) }, t("delete"))),
+    );
+    return row;
+  });
+  const head = el("tr", {}, ["", "", t("size"), t("moves"), "", ""].map((text) => el("th", {}, text)));
+  showDialog(t("games"), el("div", { class: "list" }, el("p", { class: "soft" }, t("kept")), el("table", {}, head, rows)));
+}
+
+/** Show what can be set: `options` of this page, and the network. */
+export function showSettings({ options, networks, network, version }, { set, useNetwork }) {
+  const bar = el("progress", { hidden: true, max: 1 });
+  const list = networks.map((each) => {
+    const isUsed = each.name === network;
+    const button = el(
+      "button",
+      {
+        type: "button",
+        disabled: isUsed,
+        onclick: async () => {
+          button.disabled = true;
+          bar.hidden = each.at_hand;
+          try {
+            await useNetwork(each.name);
+            byId("dialog").close();
+          } catch (error) {
+            button.disabled = false;
+            bar.hidden = true;
+            button.after(el("span", { class: "error" }, ` ${error.message}`));
+          }
+        },
+      },
+      isUsed ? "✓" : t(each.at_hand ? "play_here" : "fetch"),
+    );
+    return el("tr", {}, el("td", {}, each.name), el("td", { class: "soft" }, each.description), el("td", {}, button));
+  });
+  const language = choice("language", Object.entries(LANGUAGE_NAMES), options.language);
+  const theme = choice("theme", ["auto", "light", "dark"].map((name) => [name, t(`theme_${name}`)]), options.theme);
+  const perspective = choice("perspective", [["black", t("black")], ["mover", t("side_to_move")]], options.perspective);
+  const cap = choice("cap", [100, 400, 1000, 5000, 20000].map((count) => [count, String(count)]), options.cap);
+  const change = () =>
+    set({ language: language.value, theme: theme.value, perspective: perspective.value, cap: Number(cap.value) });
+  showDialog(
+    t("more"),
+    el(
+      "div",
+      {},
+      el(
+        "div",
+        { class: "fields", onchange: change },
+        field(t("language"), language), field(t("theme"), theme), field(t("perspective"), perspective),
+        field(t("visits_cap"), cap),
+      ),
+      el("h2", {}, t("network")),
+      el("div", { class: "list" }, el("table", {}, list)),
+      bar,
+      el("p", { class: "soft" }, `Nobi ${version}`),
+    ),
+  );
+}

@@ -1,0 +1,549 @@
+// The page: what is looked at, what is shown of it, and what clicks and keys do.
+
+import { Board } from "./board.js";
+import { askForGame, askForRecord, showDialog, showGames, showSettings } from "./dialogs.js";
+import { byId, el, svg } from "./dom.js";
+import { lossClass } from "./format.js";
+import { BLACK, Game, PASS, opponent } from "./game.js";
+import { Graph } from "./graph.js";
+import { candidatesOf, moveText, pointText, showCandidates, showCause, showClock, showCount, showEngine, showPlayer } from "./panels.js";
+import { Server } from "./server.js";
+import { chooseLanguage, side, t } from "./texts.js";
+import { Tree } from "./tree.js";
+
+/** Of the last moves, so many have a dot that says what they lost. */
+const DOTS = 8;
+/** So many moves of a variation are shown on the board. */
+const LONGEST_LINE = 16;
+
+/** How long a move's node may take to come after the answer: the stream may have to be opened anew. */
+const PATIENCE_MS = 3000;
+
+const STORE = "nobi";
+const options = {
+  language: null, theme: "auto", perspective: "black", cap: 1000, analyse: true, ownership: true, last: {},
+  ...JSON.parse(localStorage.getItem(STORE) ?? "{}"),
+};
+
+let hello = null, game = null, engine = { state: "loading", text: "" };
+/** The node that this page looks at. */
+let view = null;
+/** The latest analysis of a node, by its id. */
+const analyses = new Map();
+/** What a click on the board does: play, set a stone, put a mark. */
+let tool = "play";
+/** A count of what is looked at that was asked for; the game's own count is in `game.count`. */
+let counted = null;
+/** What the other side would play here: an analysis of its node. */
+let threatened = null;
+/** A node that an answer has named and that has not arrived yet. */
+let awaited = null, arrived = null;
+const count = () => counted ?? game.count;
+/** The stones with a move that the server has not confirmed. */
+let tried = null;
+
+function set(changes) {
+  Object.assign(options, changes);
+  localStorage.setItem(STORE, JSON.stringify(options));
+  options.language = chooseLanguage(options.language);
+  if (options.theme === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = options.theme;
+  if (!game) return;
+  layOut();
+  look();
+}
+
+// --- What the server says -----------------------------------------------------------------------------------------
+
+/** A record within the page itself: then there is no server, and nothing but looking. */
+const record = byId("record");
+
+const listeners = {
+  hello(facts) {
+    hello = facts;
+    engine = facts.engine;
+    take(facts.game);
+    say("");
+    layOut();
+  },
+  game: take,
+  nodes(change) {
+    if (!game || change.game !== game.id) return;
+    const followed = view === game.at, was = { offer: game.offer?.node, count: Boolean(game.count), result: game.result };
+    const { game: _, ...fields } = change;
+    game.update(fields);
+    game.clockAt = performance.now();
+    tried = null;
+    if (awaited !== null && game.node(awaited)) {
+      go(awaited);
+      arrived?.();
+    } else if (followed || !game.node(view)) go(game.at);
+    const newest = game.node(game.at);
+    if (fields.nodes?.includes(newest) && game.mode === "play" && newest.colour) heard(newest);
+    if (game.offer && game.offer.node !== was.offer) offer(game.offer);
+    if (game.result && game.result !== was.result) say(t("result", { text: game.result }));
+    if (Boolean(game.count) !== was.count || game.result !== was.result) layOut();
+    draw();
+  },
+  analysis(found) {
+    if (!game || found.game !== game.id || !game.node(found.node)) return;
+    const node = game.node(found.node);
+    if (found.to_play && found.to_play !== node.to_play) return; // a threat, which its answer shows
+    analyses.set(found.node, found);
+    if (!(node.analysis?.visits > found.visits)) {
+      node.analysis = { visits: found.visits, winrate: found.winrate, lead: found.lead };
+    }
+    draw();
+  },
+  engine(now) {
+    engine = now;
+    draw();
+  },
+  networks: (networks) => Object.assign(hello, networks),
+  progress: ({ text, done, total }) => {
+    const bar = byId("dialog").querySelector("progress");
+    if (bar) [bar.hidden, bar.value] = [false, total ? done / total : 0];
+    say(text);
+  },
+  clock({ clock }) {
+    if (!game) return;
+    [game.clock, game.clockAt] = [clock, performance.now()];
+  },
+  message: ({ text, kind }) => say(text, kind),
+  lost: () => say(t("lost_connection"), "error"),
+};
+const server = record ? null : new Server(listeners);
+
+function take(fields) {
+  const isSame = game?.id === fields.id, before = view;
+  game = new Game(fields);
+  game.clockAt = performance.now();
+  if (!isSame) analyses.clear();
+  [tried, awaited] = [null, null];
+  [counted, threatened] = [null, null];
+  document.title = game.name ? `${game.name} – Nobi` : "Nobi";
+  view = null;
+  go(isSame && game.node(before) ? before : game.at);
+  layOut();
+}
+
+/** Announce the engine's move. */
+function heard(node) {
+  if (node.colour !== game.person) byId("said").textContent = moveText(game, node);
+}
+
+/** Say what a person's move lost, show the answer to it, and offer to take it back. */
+function offer({ node, loss, refutation }) {
+  const lost = t("lost_points", { move: game.vertex(game.node(node).point), n: loss.toFixed(1) });
+  const answered = (name) => () => {
+    board.line(null);
+    say("");
+    ask(name);
+  };
+  say(`${lost}. ${t("take_back_offer")}`, "info", [
+    { text: t("take_back"), act: answered("undo") },
+    { text: t("go_on"), act: answered("go_on") },
+  ]);
+  board.line(refutation.slice(0, LONGEST_LINE), opponent(game.node(node).colour));
+}
+
+async function ask(name, body = {}) {
+  if (!server) return null;
+  try {
+    return await server.ask(name, body);
+  } catch (error) {
+    if (error.message) say(error.message, "error");
+    return null;
+  }
+}
+
+function say(text, kind = "info", actions = []) {
+  const place = byId("message");
+  place.className = kind;
+  place.replaceChildren(text, ...actions.map((action) => el("button", { onclick: action.act }, action.text)));
+}
+
+// --- Where we look ------------------------------------------------------------------------------------------------
+
+function go(id) {
+  if (!game.node(id)) return;
+  if (id === awaited) awaited = null;
+  if (id === view) return;
+  view = id;
+  [tried, counted, threatened] = [null, null, null];
+  board.line(null);
+  game.choose(id);
+  draw();
+  look();
+}
+
+function step(by) {
+  let id = view;
+  for (let i = 0; i < Math.abs(by); i++) {
+    const next = by < 0 ? game.node(id).parent : game.next(id);
+    if (next === null || next === undefined) break;
+    id = next;
+  }
+  go(id);
+}
+
+/** Go to the next variation at the nearest fork on the way here. */
+function fork(by) {
+  for (let node = game.node(view), depth = 0; node.parent !== null; node = game.node(node.parent), depth++) {
+    const siblings = game.children(node.parent);
+    if (siblings.length < 2) continue;
+    let id = siblings[(siblings.indexOf(node.id) + by + siblings.length) % siblings.length];
+    for (; depth > 0 && game.next(id) !== undefined; depth--) id = game.next(id);
+    return go(id);
+  }
+}
+
+let isLooking = false, looksAgain = false;
+/** Tell the server what is looked at; while it is being told, only the last place counts. */
+async function look() {
+  if (view === null || !server) return;
+  looksAgain = true;
+  if (isLooking) return;
+  isLooking = true;
+  while (looksAgain) {
+    looksAgain = false;
+    const body = { node: view, analyse: isAnalysed(), visits: options.cap, ownership: options.ownership, page: hello.page };
+    await ask("look", body);
+  }
+  isLooking = false;
+}
+
+/** Whether the position is to be analysed: not in a game that goes on, where it would tell the person what to play. */
+const isAnalysed = () => options.analyse && !isContest() && !count();
+const isContest = () => game.mode === "play" && game.person !== 0 && !game.result;
+
+// --- What is done -------------------------------------------------------------------------------------------------
+
+async function clicked(point, event = {}) {
+  if (game.count) return ask("dead", { point });
+  if (counted) return;
+  if (tool !== "play") return edit(point, event);
+  await play(point);
+}
+
+let lastPlay = Promise.resolve();
+/** Play where we look. A click that comes before the answer to the one before it waits for that. */
+function play(point) {
+  if (!server) return playInRecord(point);
+  lastPlay = lastPlay.then(() => playNow(point));
+  return lastPlay;
+}
+
+async function playNow(point) {
+  const node = game.node(view);
+  if (isContest() && view === game.at && node.to_play !== game.person) return;
+  if (point !== PASS) {
+    tried = game.tried(view, node.to_play, point);
+    if (!tried) return say(t("illegal"), "error");
+    board.stones(tried);
+    board.candidates([]);
+  }
+  say("");
+  const answer = await ask("play", { node: view, point });
+  if (answer?.node === undefined) {
+    tried = null;
+    return draw();
+  }
+  awaited = answer.node;
+  if (game.node(awaited)) go(awaited);
+  else await new Promise((resolve) => ((arrived = resolve), setTimeout(resolve, PATIENCE_MS)));
+}
+
+/** Where nothing can be added, a click goes to the move that is there. */
+function playInRecord(point) {
+  const found = game.children(view).find((id) => game.node(id).point === point);
+  if (found !== undefined) go(found);
+}
+
+const MARKS = { triangle: "△", square: "□", circle: "○", cross: "×", labels: "A" };
+const SET = { black: "set_black", white: "set_white", empty: "set_empty" };
+
+function edit(point, { shiftKey }) {
+  const node = game.node(view);
+  if (SET[tool]) {
+    const kind = shiftKey && tool !== "empty" ? (tool === "black" ? "white" : "black") : tool;
+    const setup = { black: [], white: [], empty: [], [kind]: [point] };
+    return ask("edit", { node: view, setup }).then((answer) => answer?.node !== undefined && (awaited = answer.node, go(awaited)));
+  }
+  const marks = structuredClone(node.marks ?? {});
+  if (tool === "labels") {
+    const labels = (marks.labels ??= {}), used = Object.values(labels);
+    if (labels[point]) delete labels[point];
+    else labels[point] = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"].find((letter) => !used.includes(letter)) ?? "?";
+  } else {
+    const points = (marks[tool] ??= []);
+    marks[tool] = points.includes(point) ? points.filter((each) => each !== point) : [...points, point];
+  }
+  return ask("edit", { node: view, marks });
+}
+
+function newGame() {
+  askForGame(hello, options.last, async (answers) => {
+    const { size, clockKind, main, period, periods, increment, ...terms } = answers;
+    const clocks = {
+      none: null,
+      absolute: { main: 60 * main },
+      byoyomi: { main: 60 * main, byo_seconds: period, periods },
+      fischer: { main: 60 * main, increment },
+    };
+    await server.ask("new", { width: size, height: size, clock: clocks[clockKind], ...terms });
+    set({ last: answers });
+  });
+}
+
+function base64(bytes) {
+  let text = "";
+  for (let i = 0; i < bytes.length; i += 8192) text += String.fromCharCode(...bytes.subarray(i, i + 8192));
+  return btoa(text);
+}
+
+const openBytes = (name, bytes) => server.ask("open", { name, bytes: base64(bytes) });
+
+/** Go on against the engine from what is looked at. */
+async function playOn() {
+  await ask("settings", { person: game.node(view).to_play, node: view });
+}
+
+async function score() {
+  counted = game.count ? null : await ask("score", { node: view });
+  if (game.count) counted = null;
+  layOut();
+}
+
+async function hint() {
+  const best = (await ask("hint", { node: view }))?.moves?.[0];
+  if (!best) return;
+  if (best.point !== PASS) board.line([best.point], game.node(view).to_play);
+  say(`${t("hint")}: ${best.point === PASS ? t("pass") : game.vertex(best.point)}`);
+}
+
+async function threat() {
+  threatened = await ask("threat", { node: view });
+  draw();
+}
+
+async function keptGames() {
+  const games = (await ask("games"))?.games;
+  if (!games) return;
+  showGames(games, {
+    open: (id) => server.ask("open_saved", { id }),
+    remove: (id) => server.ask("delete_saved", { id }),
+  });
+}
+
+const settings = () =>
+  showSettings({ networks: [], ...hello, options }, { set, useNetwork: (name) => server.ask("network", { name }) });
+
+// --- What is shown ------------------------------------------------------------------------------------------------
+
+let isDrawing = false;
+function draw() {
+  if (isDrawing) return;
+  isDrawing = true;
+  requestAnimationFrame(() => {
+    isDrawing = false;
+    if (game && game.node(view)) drawNow();
+  });
+}
+
+function drawNow() {
+  const node = game.node(view), shown = count(), isShown = !isContest() && !shown;
+  const analysis = isShown ? (threatened ?? analyses.get(view) ?? node.analysis) : null;
+  const toPlay = threatened?.to_play ?? node.to_play;
+  const moves = analysis?.moves ? candidatesOf(analysis, toPlay) : [];
+  const next = game.node(game.next(view))?.point ?? null;
+  board.resize(game.width, game.height, (point) => pointText(game, view, point, moves));
+  board.stones(tried ?? game.position(view), new Set(shown?.dead));
+  const owners = options.ownership && analysis?.ownership;
+  if (shown) board.ownership(shown.owner.map((owner) => [0, 1, -1, 0][owner]));
+  else board.ownership(owners ? owners.map((value) => value / 100) : null);
+  board.marks(marksOf(node));
+  board.candidates(options.analyse && !tried ? moves : [], next);
+  showPlayer(byId("black-side"), game, view, 1);
+  showPlayer(byId("white-side"), game, view, 2);
+  tick();
+  showEngine(byId("engine"), engine, analysis, toPlay, options.perspective);
+  if (shown) {
+    showCount(byId("candidates"), shown, {
+      agree: game.count && (() => ask("agree")),
+      again: game.count ? () => ask("undo") : leaveCount,
+    });
+  } else if (isShown && options.analyse) {
+    showCandidates(byId("candidates"), game, moves, toPlay, options.perspective, next, {
+      hover: hovered,
+      play,
+    });
+  } else {
+    byId("candidates").replaceChildren();
+  }
+  if (isShown) graph.show(game, view);
+  else graph.place.hidden = true;
+  tree.show(game, view);
+  showCause(byId("cause"), isShown ? node.cause : null, {
+    shade: (area) => board.ownership(area ? shadedBy(area, node.colour) : null),
+    refute: (isOn) => board.line(isOn ? node.cause.refutation : null, opponent(node.colour)),
+  });
+  const area = byId("comment").querySelector("textarea");
+  if (!server) byId("comment").textContent = node.comment ?? "";
+  else if (area && document.activeElement !== area) area.value = node.comment ?? "";
+}
+
+/** An area as ownership: whose it is after the move that lost it. */
+function shadedBy({ points, change }, colour) {
+  const values = new Array(game.width * game.height).fill(0), owner = change > 0 === (colour === BLACK) ? 1 : -1;
+  for (const point of points) values[point] = owner;
+  return values;
+}
+
+function leaveCount() {
+  counted = null;
+  layOut();
+  look();
+}
+
+function marksOf(node) {
+  const marks = [];
+  let at = node;
+  for (let i = 0; i < DOTS && at && at.colour && !isContest(); i++, at = game.node(at.parent)) {
+    const lost = game.loss(at.id);
+    const stands = at.point !== PASS && game.position(view)[at.point] === at.colour;
+    if (lost !== null && stands) marks.push({ point: at.point, kind: "dot", class: lossClass(lost) });
+  }
+  if (node.colour && node.point !== PASS) marks.push({ point: node.point, kind: "last" });
+  for (const [kind, points] of Object.entries(node.marks ?? {})) {
+    if (kind === "labels") {
+      for (const [point, text] of Object.entries(points)) marks.push({ point: Number(point), kind: "label", text });
+    } else {
+      for (const point of points) marks.push({ point, kind });
+    }
+  }
+  return marks;
+}
+
+function hovered(move) {
+  board.line(move ? move.pv.slice(0, LONGEST_LINE) : null, threatened?.to_play ?? game.node(view).to_play);
+}
+
+function tick() {
+  for (const colour of [1, 2]) showClock(byId(colour === 1 ? "black-side" : "white-side"), game, colour);
+}
+
+/** Make the buttons anew, as the language, the game or what goes on with it has changed. */
+function layOut() {
+  if (!game || !hello) return;
+  const button = (text, act, attributes = {}) => el("button", { type: "button", onclick: act, ...attributes }, text);
+  const isPlay = isContest();
+  byId("bar").replaceChildren(
+    el("h1", {}, game.name || "Nobi"),
+    ...(server
+      ? [
+          button(t("new_game"), newGame, { id: "new" }),
+          button(t("open"), () => askForRecord(openBytes), { id: "open" }),
+          button(t("games"), keptGames, { id: "games" }),
+          game.file ? button(t("save"), () => ask("save").then((answer) => answer && say(t("saved")))) : "",
+          el("a", { class: "button", href: "/api/download", download: "" }, t("download")),
+        ]
+      : []),
+    button(t("more"), settings, { id: "settings" }),
+  );
+  byId("tools").setAttribute("aria-label", t("options"));
+  const toggle = (name, text, act, on) => button(text, act, { id: name, "aria-pressed": String(on) });
+  const arrow = (name, d, act) =>
+    button(svg("svg", { class: "icon", viewBox: "0 0 16 16" }, svg("path", { d })), act, { "aria-label": t(name), title: t(name) });
+  byId("tools").replaceChildren(
+    arrow("first", "M4 3v10M13 3L6 8l7 5z", () => go(game.root)),
+    arrow("back", "M12 3L4 8l8 5z", () => step(-1)),
+    arrow("forward", "M4 3l8 5-8 5z", () => step(1)),
+    arrow("last", "M12 3v10M3 3l7 5-7 5z", () => step(10000)),
+    ...(isPlay
+      ? [
+          button(t("pass"), () => play(PASS), { id: "pass" }),
+          button(t("undo"), () => ask("undo"), { id: "undo" }),
+          button(t("hint"), hint, { id: "hint" }),
+          button(t("resign"), resign, { id: "resign" }),
+        ]
+      : [
+          toggle("analyse", t("analyse"), () => set({ analyse: !options.analyse }), options.analyse),
+          toggle("ownership", t("ownership"), () => set({ ownership: !options.ownership }), options.ownership),
+          server && button(t("play_on"), playOn, { id: "play-on" }),
+          server && button(t("pass"), () => play(PASS), { id: "pass" }),
+          server && button(t("threat"), threat, { id: "threat" }),
+        ].filter(Boolean)),
+    ...(server ? [button(t("score"), score, { id: "score" })] : []),
+  );
+  const tools = [["play", t("play_here")], ...Object.entries(SET).map(([kind, name]) => [kind, t(name)])];
+  tools.push(...Object.entries(MARKS));
+  if (!server) return draw();
+  byId("comment").replaceChildren(
+    ...(isPlay
+      ? []
+      : [
+          el("h2", {}, t("edit")),
+          el("div", { class: "row" }, tools.map(([kind, text]) =>
+            button(text, () => ((tool = kind), layOut()), { "aria-pressed": String(tool === kind) }))),
+          el("div", { class: "row" },
+            button(t("main_line"), () => ask("edit", { node: view, promote: true })),
+            button(t("delete_branch"), () => ask("edit", { node: view, delete: true }))),
+          el("textarea", {
+            "aria-label": t("comment"), placeholder: t("comment"),
+            onchange: (event) => ask("edit", { node: view, comment: event.target.value }),
+          }),
+        ]),
+  );
+  if (isPlay) tool = "play";
+  draw();
+}
+
+function resign() {
+  showDialog(t("resign"), el("p", {}, t("resign_sure")), { action: t("resign"), submit: () => server.ask("resign") });
+}
+
+// --- Keys, dropped and pasted records -----------------------------------------------------------------------------
+
+const KEYS = {
+  ArrowLeft: () => step(-1), ArrowRight: () => step(1), PageUp: () => step(-10), PageDown: () => step(10),
+  Home: () => go(game.root), End: () => step(10000), ArrowUp: () => fork(-1), ArrowDown: () => fork(1),
+  a: () => byId("analyse")?.click(), o: () => byId("ownership")?.click(), p: () => play(PASS),
+  u: () => byId("undo")?.click(), h: () => byId("hint")?.click(), n: newGame, s: score,
+};
+
+addEventListener("keydown", (event) => {
+  if (!game || byId("dialog").open || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest("textarea, input, select")) return;
+  const act = KEYS[event.key];
+  if (!act) return;
+  event.preventDefault();
+  act();
+});
+
+if (server) {
+  addEventListener("dragover", (event) => event.preventDefault());
+  addEventListener("drop", async (event) => {
+    event.preventDefault();
+    const file = event.dataTransfer.files[0];
+    const bytes = file ? new Uint8Array(await file.arrayBuffer()) : new TextEncoder().encode(event.dataTransfer.getData("text"));
+    openBytes(file?.name ?? "", bytes).catch((error) => say(error.message, "error"));
+  });
+  addEventListener("paste", (event) => {
+    if (event.target.closest?.("textarea, input")) return;
+    const text = event.clipboardData.getData("text");
+    if (text.includes("(;")) openBytes("", new TextEncoder().encode(text)).catch((error) => say(error.message, "error"));
+  });
+}
+
+const board = new Board(byId("board"), {
+  play: clicked,
+  hover: hovered,
+  step: (by) => game && step(by),
+  pointed: (text) => (byId("said").textContent = text),
+});
+const graph = new Graph(byId("graph"), go);
+const tree = new Tree(byId("tree"), go);
+setInterval(() => game?.clock?.running && tick(), 250);
+set({});
+if (record) listeners.hello({ ...JSON.parse(record.textContent), engine: { state: "ready", text: "" } });
