@@ -34,6 +34,8 @@ DEFAULT_LEAST = 4.0
 EXIT_FAILURE = 1
 """A game could not be reviewed, or its review could not be written."""
 SUFFIX = ".sgf"
+MOST_PAGE_BYTES = 1 << 28
+"""Of a page that is looked at before it is replaced."""
 RESULTS = "review.results"
 """The file of what was found so far, in the folder of the reviews, or in one that is there while a game is reviewed."""
 
@@ -54,6 +56,8 @@ class Subject(NamedTuple):
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE.sgf|FOLDER",
               help="Where the review of a game, or the reviews of several, are written.  "
                    "[default: the first name with -review]")  # fmt: skip
+@click.option("--page", "pages", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
+              help="Write pages there, too, which open in a browser: one for each game, and an index.")  # fmt: skip
 @click.option("--parallel", type=Count(1, 1024), metavar="N",
               help="Positions at the same time.  [default: one for each thread]")  # fmt: skip
 @click.option("--from", "first", type=Count(1), default=1, metavar="N", help="Begin with move N.")
@@ -71,6 +75,7 @@ class Subject(NamedTuple):
 def review(
     sources: tuple[Path, ...],
     out: Path | None,
+    pages: Path | None,
     parallel: int | None,
     first: int,
     last: int | None,
@@ -133,6 +138,8 @@ def review(
                 stop,
                 made,
             )
+            if pages is not None and made:
+                failures += _write_pages(subjects, made, pages, target.parent if is_file else target)
             if is_file and made and not failures:
                 (folder / RESULTS).unlink()
         if stop.is_set() and not made:
@@ -315,4 +322,37 @@ def _review(
                         failures += 1
     finally:
         searches.close()
+    return failures
+
+
+def _write_pages(subjects: Mapping[str, Subject], made: Mapping[str, Review], pages: Path, base: Path) -> int:
+    """Write pages of reviewed games, whose files of reviews are in `base`, and an index. What others have written stays
+    as it is. Return how many could not be written, which is said on stderr."""
+    from gtp_engine.web.pages import index_page, is_ours, reviewed_page
+    from nobi_machine.files import PUBLIC, read_regular, write_whole
+
+    names: list[tuple[str, Review]] = []
+    failures = 0
+
+    def write(name: str, text: str) -> bool:
+        nonlocal failures
+        path = pages / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if os.path.lexists(path) and not is_ours(read_regular(path, MOST_PAGE_BYTES)):
+                raise UserError(f"{printable_path(path)}: exists already, and is left as it is")
+            write_whole(path, text.encode(), PUBLIC)
+        except (UserError, OSError) as error:
+            note(explain(error))
+            failures += 1
+            return False
+        return True
+
+    for name, review in made.items():
+        subject = subjects[name]
+        file = subject.target.relative_to(base).with_suffix(".html").as_posix()
+        text = reviewed_page(subject.record.content, review, subject.plan.rules, subject.record.path.name)
+        if write(file, text):
+            names.append((file, review))
+    write("index.html", index_page(names))
     return failures

@@ -234,9 +234,11 @@ class Contest:
             before, after = node.parent.opinion, node.opinion
             if not self._goes_on_at(game, node) or before is None or after is None:
                 return
-            loss = before.loss(game.person, game.tree.on_page(node.move.point), after) or 0.0
-            if loss >= game.limit:
-                game.offer = {"node": node.id, "loss": loss, "better": before.line, "refutation": after.line}
+            judged = game.tree.judged(node)
+            if judged is not None and judged.points_lost >= game.limit:
+                better, answer = ([game.tree.on_page(point) for point in each.line] for each in (before, after))
+                loss = round(judged.points_lost, 2)
+                game.offer = {"node": node.id, "loss": loss, "better": better, "refutation": answer}
             self._shared.tell(node.parent, node)
 
     # --- Counting ---------------------------------------------------------------------------------------------

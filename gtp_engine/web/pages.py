@@ -6,18 +6,75 @@ import base64
 import html
 import json
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from importlib import resources
 from typing import Any
 
+from go_rules.points import BLACK, WHITE, to_vertex
+from go_rules.rules import Rules
+from gtp_engine.review.judged import Review
+from gtp_engine.version import VERSION
+from gtp_engine.web.game import OpenGame
+
 IMPORT = re.compile(r'^import (?:[^;]*) from "\./(\w+)\.js";\n', re.MULTILINE)
 """An import of one of our modules, as every one of them writes it."""
 FIRST = "main"
+GENERATOR = '<meta name="generator" content="Nobi">'
+INDEX_HEADS = ("", "Black", "White", "", "Black loses a move", "White loses a move", "worst")
 
 
-def page_of(game: dict[str, Any], title: str, version: str) -> str:
-    """Write a game as a page of its own. `game` is what web/table.py tells pages of one."""
-    record = json.dumps({"version": version, "game": game}, ensure_ascii=False, separators=(",", ":"))
+def is_ours(content: bytes) -> bool:
+    """Return whether this is a page that was written here."""
+    return GENERATOR.encode() in content[:1000]
+
+
+def reviewed_page(content: bytes, review: Review, rules: Rules, file_name: str) -> str:
+    """Write a game, the `content` of its SGF file, as a page with its review. `rules` are those that it was reviewed
+    by. Raises SgfError."""
+    game = OpenGame.read(file_name, content, rules, review.komi, file_name)
+    node, judged = game.tree.root, {move.number: move for move in review.moves}
+    while node.children:
+        before, node = node, node.children[0]
+        if node.move is not None and node.number in judged:
+            move = judged[node.number]
+            before.opinion, node.opinion, node.cause = move.before, move.after, move.cause
+    game.file, game.at = file_name, game.tree.root
+    names = " – ".join(name for name in review.names.values() if name)
+    return page_of(game.told(), names or file_name)
+
+
+def index_page(reviews: Iterable[tuple[str, Review]]) -> str:
+    """Write a page with a line for each of several reviewed games: the name of its page, and the review."""
+    rows = "".join(
+        f'<tr><td><a href="{html.escape(file, quote=True)}">{html.escape(file)}</a></td>'
+        + "".join(f"<td>{html.escape(text)}</td>" for text in _line(review))
+        + "</tr>\n"
+        for file, review in reviews
+    )
+    heads = "".join(f"<th>{head}</th>" for head in INDEX_HEADS)
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">{GENERATOR}<title>Nobi</title>\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>\n{_file("style.css")}'
+        "body { display: block; padding: 1rem; } td, th { text-align: left; padding: .3rem .5rem; }</style></head>\n"
+        f"<body><table><tr>{heads}</tr>\n{rows}</table></body></html>\n"
+    )
+
+
+def _line(review: Review) -> list[str]:
+    worst = max(review.moves, key=lambda move: move.points_lost)
+    return [
+        review.names[BLACK],
+        review.names[WHITE],
+        review.result,
+        *(f"{review.summaries[side].points_lost:.2f}" for side in (BLACK, WHITE)),
+        f"{worst.number}: {to_vertex(worst.point, review.height)}, −{worst.points_lost:.1f}",
+    ]
+
+
+def page_of(game: dict[str, Any], title: str) -> str:
+    """Write a game as a page of its own. `game` is what pages are told of one (web/game.py)."""
+    record = json.dumps({"version": VERSION, "game": game}, ensure_ascii=False, separators=(",", ":"))
     return _with_record(record.replace("<", "\\u003c"), title)
 
 
@@ -32,6 +89,7 @@ def _with_record(record: str, title: str) -> str:
             f'<script type="application/json" id="record">{record}</script>\n'
             f'  <script type="module">\n{_script()}</script>',
         ),
+        ('<meta charset="utf-8">', f'<meta charset="utf-8">\n  {GENERATOR}'),
         ("<title>Nobi</title>", f"<title>{html.escape(title)}</title>"),
     ):
         assert page.count(old) == 1, old

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from go_rules.points import BLACK
 from gtp_engine.errors import explain
+from gtp_engine.review.judged import LONGEST_LINE, Opinion
 from gtp_engine.session.records import GameFiles
 from gtp_engine.web.game import OpenGame
 from gtp_engine.web.games import Games
-from gtp_engine.web.judgement import Opinion, told_result
 from gtp_engine.web.streams import Streams
 from gtp_engine.web.tree import Node
-from search.result import SearchResult
+from search.result import MoveInfo, SearchResult
+
+MOST_MOVES = 40
+"""Moves of an analysis that pages are told of."""
 
 
 class SharedGame:
@@ -49,7 +53,7 @@ class SharedGame:
     def think_of(self, node: Node, result: SearchResult) -> None:
         """Keep what a search thinks of a node, unless a longer one was there before."""
         if result.moves and (node.opinion is None or node.opinion.visits <= result.visits):
-            node.opinion = Opinion.of(result, self.game.tree.on_page)
+            node.opinion = Opinion.of(result)
 
     def tell_analysis(self, node: Node, result: SearchResult, is_done: bool) -> dict[str, Any]:
         """Tell pages what a search has found at a node, and return that."""
@@ -85,3 +89,30 @@ class SharedGame:
     def _rename(self) -> None:
         self.game.id = self.games.new_name()
         self.tell_all()
+
+
+def told_result(result: SearchResult, on_page: Callable[[int], int]) -> dict[str, Any]:
+    """Return what pages are told of a search."""
+    is_black = result.colour == BLACK
+    winrate, lead = Opinion.of(result).of_black
+    owners = None if result.ownership is None else result.ownership * (100 if is_black else -100)
+
+    def told(move: MoveInfo) -> dict[str, Any]:
+        return {
+            "point": on_page(move.point),
+            "visits": move.visits,
+            "winrate": round(move.winrate if is_black else 1.0 - move.winrate, 4),
+            "lead": round(move.lead if is_black else -move.lead, 2),
+            "prior": round(move.prior, 4),
+            "order": move.order,
+            "pv": [on_page(point) for point in move.pv[:LONGEST_LINE]],
+        }
+
+    return {
+        "visits": result.visits,
+        "winrate": round(winrate, 4),
+        "lead": round(lead, 2),
+        "per_second": round(result.new_visits / result.seconds, 1) if result.seconds else 0.0,
+        "moves": [told(move) for move in result.moves[:MOST_MOVES]],
+        "ownership": None if owners is None else owners.round().astype(int).tolist(),
+    }

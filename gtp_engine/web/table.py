@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
 from pathlib import Path
@@ -13,7 +14,7 @@ from go_rules.game import Move
 from go_rules.handicap import HANDICAP_KOMI, HandicapError, fixed_handicap
 from go_rules.points import BLACK, WHITE, opponent
 from go_rules.rule_names import PRESETS, rules_and_komi
-from go_rules.sgf.grammar import MAX_BYTES, SgfError
+from go_rules.sgf.grammar import MAX_BYTES, SgfError, split_games
 from go_rules.sgf.reader import Setup
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.errors import Refused, UserError
@@ -32,6 +33,7 @@ from gtp_engine.web.streams import Streams
 from gtp_engine.web.tree import GameTree, Node
 from nobi_machine.files import read_regular
 from nobi_machine.progress import in_megabytes
+from nobi_machine.streams import note
 from nobi_machine.text import printable, printable_path
 from search.result import SearchResult
 
@@ -94,7 +96,10 @@ class Table:
         except SgfError as error:
             raise UserError(f"{printable_path(path)}: {error}") from None
         target = followed(path)
-        game.source = GameFiles(target, content) if is_writable(target) else None
+        if len(list(itertools.islice(split_games(content), 2))) > 1:
+            note(f"{printable_path(path)}: the first of its games is shown; changes are kept, but not written back")
+        elif is_writable(target):
+            game.source = GameFiles(target, content)
         self._shared.game = game
 
     def left(self, page: str) -> None:

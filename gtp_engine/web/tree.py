@@ -31,7 +31,8 @@ from go_rules.sgf.grammar import SgfError, parse_game
 from go_rules.sgf.reader import MAX_SETUPS, PropertyReader, Setup, parse_sgf, set_up
 from go_rules.sgf.writer import coordinates, escaped, root_terms
 from gtp_engine.errors import Refused
-from gtp_engine.web.judgement import Opinion
+from gtp_engine.review.causes import TEXTS, Cause
+from gtp_engine.review.judged import LONGEST_LINE, JudgedMove, Opinion
 
 PAGE_PASS = -1
 MOST_NODES = 20_000
@@ -58,6 +59,8 @@ class Node:
     number: int = 0
     """The moves that led here."""
     opinion: Opinion | None = None
+    cause: Cause | None = None
+    """Where the points of its move went, if that was looked for."""
     depth: int = field(init=False)
     """How many nodes are before it."""
 
@@ -251,10 +254,8 @@ class GameTree:
     def told(self, node: Node) -> dict[str, Any]:
         """Return what pages are told of a node."""
         move, parent, setup = node.move, node.parent, node.step if isinstance(node.step, Setup) else None
-        loss, rank = None, None
-        if move is not None and parent is not None and parent.opinion is not None:
-            loss = parent.opinion.loss(move.colour, self.on_page(move.point), node.opinion)
-            rank = parent.opinion.ranks.get(self.on_page(move.point))
+        judged = self.judged(node)
+        rank = None if judged is None else judged.rank
         return {
             "id": node.id,
             "parent": None if parent is None else parent.id,
@@ -272,9 +273,33 @@ class GameTree:
             "number": node.number,
             "comment": self._reader.text(b"".join(node.properties.get("C", [])[:1])),
             "marks": self._marks(node),
-            "analysis": None if node.opinion is None else node.opinion.told(),
-            "loss": loss,
-            "rank": rank,
+            "analysis": None if node.opinion is None else self._told_opinion(node.opinion),
+            "loss": None if judged is None else round(judged.points_lost, 2),
+            "rank": None if rank is None else rank + 1,
+            "cause": None if node.cause is None else self._told_cause(node.cause),
+        }
+
+    def judged(self, node: Node) -> JudgedMove | None:
+        """Return what the searches before and after a node's move say of it; None where one of them is missing."""
+        move, parent = node.move, node.parent
+        if move is None or parent is None or parent.opinion is None or node.opinion is None:
+            return None
+        return JudgedMove(node.number, move.colour, move.point, parent.opinion, node.opinion, node.cause)
+
+    def _told_opinion(self, opinion: Opinion) -> dict[str, Any]:
+        winrate, lead = opinion.of_black
+        known = {"visits": opinion.visits, "winrate": round(winrate, 4), "lead": round(lead, 2)}
+        line = [self.on_page(point) for point in opinion.line[:LONGEST_LINE]]
+        return {**known, "moves": [{**known, "point": line[0], "order": 0, "pv": line}]}
+
+    def _told_cause(self, cause: Cause) -> dict[str, Any]:
+        return {
+            "texts": {language: cause.text(language, self.height) for language in TEXTS},
+            "areas": [
+                {"points": sorted(map(self.on_page, area.points)), "change": round(area.change, 1)}
+                for area in cause.areas
+            ],
+            "refutation": [self.on_page(point) for point in cause.refutation],
         }
 
     def text(self, name: str) -> str:

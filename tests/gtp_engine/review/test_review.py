@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -408,3 +409,25 @@ def test_only_a_network_knows_where_points_went(tmp_path: Path, capsys: pytest.C
     record.write_text(RECORD)
     assert cli.run(["review", str(record), "--why", "--player", "mc"]) == 1
     assert "--why needs a player with a network" in capsys.readouterr().err
+
+
+def test_pages_need_no_server_and_replace_nobodys_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    games, pages = tmp_path / "games", tmp_path / "pages"
+    (games / "inner").mkdir(parents=True)
+    for path in (games / "a.sgf", games / "inner" / "b.sgf"):
+        path.write_text(RECORD)
+    asked = ["review", str(games), "--page", str(pages), *QUICK]
+    assert cli.run(asked) == 0
+    index, page = (pages / "index.html").read_text(), (pages / "inner" / "b.html").read_text()
+    assert 'href="inner/b.html"' in index
+    assert "Ann &amp; &lt;Bob&gt;" in index
+    assert "<Bob>" not in page
+    record = json.loads(re.search(r'id="record">(.*)</script>', page)[1])  # type: ignore[index]
+    corner = record["game"]["nodes"][4]
+    assert corner["loss"] > 5
+    assert corner["analysis"]["winrate"] > record["game"]["nodes"][3]["analysis"]["winrate"]
+    (pages / "a.html").write_text("mine")
+    capsys.readouterr()
+    assert cli.run(asked) == 1
+    assert "a.html: exists already, and is left as it is" in capsys.readouterr().err
+    assert (pages / "a.html").read_text() == "mine"

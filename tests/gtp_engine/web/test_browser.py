@@ -205,7 +205,7 @@ def test_a_page_of_its_own_needs_no_server(browser: Any, tmp_path: Path) -> None
         "unsaved": False,
     }  # fmt: skip
     file = tmp_path / "game.html"
-    file.write_text(page_of(game, "甲 – 乙", "1"), "utf-8")
+    file.write_text(page_of(game, "甲 – 乙"), "utf-8")
     page = browser.new_page(viewport=ORDINARY)
     faults: list[str] = []
     page.on("pageerror", lambda error: faults.append(str(error)))
