@@ -246,7 +246,9 @@ def test_an_analysis_with_a_cap_ends_and_says_so(page: Browser) -> None:
     found = page.wait("analysis", lambda told: told["done"])
     assert found["visits"] == 40
     node = page.wait("nodes")["nodes"][0]
-    assert node["analysis"] == {"visits": 40, "winrate": 0.52, "lead": 0.75, "pv": found["moves"][0]["pv"]}
+    best = {"order": 0, "point": found["moves"][0]["point"], "pv": found["moves"][0]["pv"]}
+    known = {"visits": 40, "winrate": 0.52, "lead": 0.75}
+    assert node["analysis"] == {**known, "moves": [{**known, **best}]}
 
 
 def test_a_hint_and_a_threat_are_searches_of_either_side(page: Browser, player: FakePlayer) -> None:
