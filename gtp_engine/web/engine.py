@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
@@ -59,6 +59,8 @@ class Engine:
         self._changed = threading.Condition()
         self._waiting: deque[tuple[Task, Future[Any]]] = deque()
         self._look: Look | None = None
+        self._later: deque[Task] = deque()
+        """What is done while nothing is asked for and what is looked at has been analysed."""
         self._finished: object = None
         """The key of the look that was analysed to its end."""
         self._stop, self._stop_looking = threading.Event(), threading.Event()
@@ -96,6 +98,18 @@ class Engine:
             self._look = look
             self._changed.notify_all()
 
+    def do_later(self, tasks: Iterable[Task]) -> None:
+        """Carry these out, in place of those given before, while nothing is asked for and no position waits for its
+        analysis. What is interrupted by that is done again; a task raises what it likes where its event is set."""
+        with self._changed:
+            self._later = deque(tasks)
+            self._stop_looking.set()
+            self._changed.notify_all()
+
+    def say(self, text: str) -> None:
+        """Say how far a task is."""
+        self._on_state("analysing", text)
+
     def hurry(self) -> None:
         """End the search that was asked for: what it has found by now is its answer."""
         self._stop.set()
@@ -115,6 +129,7 @@ class Engine:
         self.session.begin_shutdown()
         self.interrupt()
         self.look(None)
+        self.do_later(())
 
     def close(self) -> None:
         """End what is thought about, and wait for that."""
@@ -179,17 +194,42 @@ class Engine:
                 self._carry_out(*task)
             elif look is not None:
                 self._analyse(look)
+            else:
+                self._go_on_with_the_rest()
         self.interrupt()
         self.session.close()
 
     def _next(self) -> tuple[tuple[Task, Future[Any]] | None, Look | None]:
         with self._changed:
-            self._changed.wait_for(lambda: self._is_closed or self._waiting or self._wanted() is not None)
+            self._changed.wait_for(
+                lambda: self._is_closed or self._waiting or self._later or self._wanted() is not None
+            )
             self._stop, self._stop_looking = threading.Event(), threading.Event()
             return (self._waiting.popleft(), None) if self._waiting else (None, self._wanted())
 
     def _wanted(self) -> Look | None:
         return self._look if self._look is not None and self._look.key != self._finished else None
+
+    def _go_on_with_the_rest(self) -> None:
+        """Do the first of what is to be done later."""
+        stop = self._stop_looking
+        with self._changed:
+            task = self._later[0] if self._later else None
+        if task is None:
+            return
+        try:
+            task(stop)
+        except Exception as error:
+            if not stop.is_set():
+                self._on_state("failed", explain(error))
+                self.do_later(())
+            return
+        with self._changed:
+            if self._later and self._later[0] is task:
+                self._later.popleft()
+            is_done = not self._later
+        if is_done:
+            self._on_state("ready", "")
 
     def _carry_out(self, task: Task, future: Future[Any]) -> None:
         if not future.set_running_or_notify_cancel():

@@ -74,6 +74,12 @@ class Look(Request):
     page: str = ""
 
 
+class Review(Request):
+    """The review of the game's main line, with so many visits for each position."""
+
+    visits: Annotated[int, Meta(ge=1, le=100_000)] = 50
+
+
 class Marks(Request):
     """The marks of a node: points, and letters by their points."""
 

@@ -28,6 +28,7 @@ from gtp_engine.web.game import ANALYSE, PLAY, OpenGame, require_level
 from gtp_engine.web.games import Games
 from gtp_engine.web.levels import LEVELS
 from gtp_engine.web.networks import fetch_network, told_networks
+from gtp_engine.web.reviewing import GameReview
 from gtp_engine.web.shared import SharedGame
 from gtp_engine.web.streams import Streams
 from gtp_engine.web.tree import GameTree, Node
@@ -67,6 +68,7 @@ class Table:
             "look": self._as(requests.Look, self._look),
             "hint": self._as(requests.At, lambda at: self._glance(at, is_threat=False)),
             "threat": self._as(requests.At, lambda at: self._glance(at, is_threat=True)),
+            "review": self._as(requests.Review, self._review),
             "edit": self._as(requests.Edit, self._edit),
             "open": self._as(requests.Open, self._open),
             "games": self._as(requests.Request, lambda _: {"games": games.listed()}),
@@ -239,6 +241,10 @@ class Table:
             if self._shared.game is not game or not result.moves:
                 raise Refused(INTERRUPTED)
             return self._shared.tell_analysis(node, result, is_done=True)
+
+    def _review(self, review: requests.Review) -> None:
+        with self._shared.lock:
+            self.engine.do_later(GameReview(self._shared, self.engine, review.visits).tasks())
 
     # --- Editing ----------------------------------------------------------------------------------------------
 

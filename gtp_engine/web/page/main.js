@@ -16,6 +16,8 @@ const DOTS = 8;
 /** So many moves of a variation are shown on the board. */
 const LONGEST_LINE = 16;
 
+/** Points that a mistake loses. */
+const MISTAKE = 2;
 /** How long a move's node may take to come after the answer: the stream may have to be opened anew. */
 const PATIENCE_MS = 3000;
 
@@ -185,6 +187,13 @@ function step(by) {
     id = next;
   }
   go(id);
+}
+
+/** Go to the next move of the line that lost much. */
+function nextMistake() {
+  const line = game.line(), from = line.indexOf(view) + 1;
+  const found = [...line.slice(from), ...line.slice(0, from)].find((id) => game.loss(id) >= MISTAKE);
+  if (found !== undefined) go(found);
 }
 
 /** Go to the next variation at the nearest fork on the way here. */
@@ -470,6 +479,8 @@ function layOut() {
       : [
           toggle("analyse", t("analyse"), () => set({ analyse: !options.analyse }), options.analyse),
           toggle("ownership", t("ownership"), () => set({ ownership: !options.ownership }), options.ownership),
+          button(t("mistake"), nextMistake, { id: "mistake" }),
+          server && button(t("review"), () => ask("review"), { id: "review" }),
           server && button(t("play_on"), playOn, { id: "play-on" }),
           server && button(t("pass"), () => play(PASS), { id: "pass" }),
           server && button(t("threat"), threat, { id: "threat" }),
@@ -509,7 +520,7 @@ const KEYS = {
   ArrowLeft: () => step(-1), ArrowRight: () => step(1), PageUp: () => step(-10), PageDown: () => step(10),
   Home: () => go(game.root), End: () => step(10000), ArrowUp: () => fork(-1), ArrowDown: () => fork(1),
   a: () => byId("analyse")?.click(), o: () => byId("ownership")?.click(), p: () => play(PASS),
-  u: () => byId("undo")?.click(), h: () => byId("hint")?.click(), n: newGame, s: score,
+  u: () => byId("undo")?.click(), h: () => byId("hint")?.click(), n: newGame, s: score, m: nextMistake,
 };
 
 addEventListener("keydown", (event) => {

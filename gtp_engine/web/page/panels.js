@@ -52,6 +52,7 @@ export function showEngine(place, engine, analysis, toPlay, perspective) {
     compiling: () => t("engine_compiling", { text: engine.text }),
     failed: () => t("engine_failed", { text: engine.text }),
     thinking: () => t("ai_thinks"),
+    analysing: () => (engine.text ? t("reviewing", { text: engine.text }) : ""),
   };
   const lines = [];
   if (analysis) {

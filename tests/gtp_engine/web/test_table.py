@@ -251,6 +251,19 @@ def test_an_analysis_with_a_cap_ends_and_says_so(page: Browser) -> None:
     assert node["analysis"] == {**known, "moves": [{**known, **best}]}
 
 
+def test_a_review_judges_the_main_line_and_gives_way_to_what_is_looked_at(page: Browser, player: FakePlayer) -> None:
+    game = opened(page, b"(;SZ[9];B[ee];W[gc](;B[cg])(;B[aa]))")
+    player.thinks = 0.05
+    page.ask("review", visits=5)
+    page.ask("look", node=2, visits=7)
+    page.wait("analysis", lambda told: told["node"] == 2 and told["done"])
+    judged: set[int] = set()
+    while len(judged) < 4:
+        judged |= {node["id"] for node in page.wait("nodes")["nodes"] if node["analysis"] is not None}
+    assert judged == {node["id"] for node in game["nodes"][:4]}
+    page.wait("engine", lambda told: told["state"] == "ready")
+
+
 def test_a_hint_and_a_threat_are_searches_of_either_side(page: Browser, player: FakePlayer) -> None:
     opened(page, b"(;SZ[9];B[ee])")
     assert page.ask("hint", node=0)["to_play"] == 1
