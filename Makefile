@@ -18,7 +18,7 @@ PINS := $(VENV)/pins/bin/uv pip compile --quiet --no-python-downloads --upgrade 
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help gtp web install dev test lint types tests training-tests conformance docs weights wheel gpu-folder container pins format \
+.PHONY: help gtp web web-tests install dev test lint types tests training-tests conformance docs weights wheel gpu-folder container pins format \
         clean
 
 help:
@@ -27,6 +27,7 @@ help:
 	@echo 'make install             create $(VENV) with the command nobi in it'
 	@echo 'make test                lint, types and tests, as CI runs them'
 	@echo 'make lint types tests    one of the three'
+	@echo 'make web-tests           the board in the browser, and its picture in docs (needs Chromium, and fonts for CJK)'
 	@echo 'make training-tests      install PyTorch too, and run the tests that need it: the other half of CI'
 	@echo 'make conformance         other programs'"'"' own code against Nobi; it downloads them (ARGS="--visits 20")'
 	@echo 'make campaign-NAME       a long check from tests/campaigns (ARGS="..." passes options)'
@@ -46,6 +47,11 @@ web: $(VENV)/.installed
 	@exec $(BIN)/nobi web $(ARGS)
 
 install: $(VENV)/.installed
+
+# The board in a real browser, and its picture in docs/: the last part of CI.
+web-tests: $(VENV)/.dev
+	$(INSTALL) 'playwright>=1.40'
+	NOBI_PICTURES=docs $(BIN)/pytest -n $(JOBS) tests/gtp_engine/web/test_browser.py
 
 dev: $(VENV)/.dev
 

@@ -90,6 +90,7 @@ class OpenGame:
             "id": self.id,
             "name": tree.text("GN") or self.file,
             "file": self.file or None,
+            "can_save": self.source is not None,
             "width": tree.width,
             "height": tree.height,
             "komi": tree.komi,

@@ -8,7 +8,7 @@ import { BLACK, PASS, WHITE, columnName } from "./game.js";
 import { lossClass, percent, points, short } from "./format.js";
 import { t } from "./texts.js";
 
-const CELL = 40, EDGE = 34, STONE = 18.8;
+const CELL = 40, EDGE = 40, STONE = 18.8;
 const STONE_CLASS = { 0: "none", [BLACK]: "black", [WHITE]: "white" };
 /** From this share of ownership a point has a square. */
 const SURE = 0.15;
@@ -189,10 +189,10 @@ export class Board {
     const found = [], right = EDGE * 2 + CELL * (this.#width - 1), bottom = EDGE * 2 + CELL * (this.#height - 1);
     const write = (x, y, text) => found.push(svg("text", { x, y, class: "coordinate" }, text));
     for (let x = 0; x < this.#width; x++) {
-      for (const y of [11, bottom - 10]) write(EDGE + CELL * x, y, columnName(x));
+      for (const y of [12, bottom - 12]) write(EDGE + CELL * x, y, columnName(x));
     }
     for (let y = 0; y < this.#height; y++) {
-      for (const x of [11, right - 11]) write(x, EDGE + CELL * y, String(this.#height - y));
+      for (const x of [12, right - 12]) write(x, EDGE + CELL * y, String(this.#height - y));
     }
     return found;
   }

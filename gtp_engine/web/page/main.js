@@ -454,7 +454,7 @@ function layOut() {
           button(t("new_game"), newGame, { id: "new" }),
           button(t("open"), () => askForRecord(openBytes), { id: "open" }),
           button(t("games"), keptGames, { id: "games" }),
-          game.file ? button(t("save"), () => ask("save").then((answer) => answer && say(t("saved")))) : "",
+          game.can_save ? button(t("save"), () => ask("save").then((answer) => answer && say(t("saved")))) : "",
           el("a", { class: "button", href: "/api/download", download: "" }, t("download")),
         ]
       : []),

@@ -22,6 +22,9 @@ if CHROMIUM is None:
 
 PATIENCE = 60_000
 """Milliseconds that anything may take on a busy machine."""
+PICTURES = os.environ.get("NOBI_PICTURES")
+"""The folder where pictures of the board are to be put, if anywhere."""
+GAME = "(;GM[1]FF[4]SZ[9]KM[7]PB[Black]PW[White];B[ee];W[ce];B[eg];W[cg];B[gf];W[gc];B[fc];W[gd];B[aa];W[ge];B[fe];W[fb])"
 LANGUAGES = {"en": "New game", "zh": "新对局", "ja": "新規対局", "ko": "새 대국"}
 ORDINARY = {"width": 1280, "height": 860}
 PHONE = {"width": 390, "height": 844}
@@ -82,8 +85,8 @@ def click(page: Any, vertex: str, size: int = 9) -> None:
     """Click on a point of the board."""
     x, y = "ABCDEFGHJKLMNOPQRST".index(vertex[0]), size - int(vertex[1:])
     wood = page.locator("#goban .wood").bounding_box()
-    unit = wood["width"] / (68 + 40 * (size - 1))
-    page.mouse.click(wood["x"] + unit * (34 + 40 * x), wood["y"] + unit * (34 + 40 * y))
+    unit = wood["width"] / (size + 1)
+    page.mouse.click(wood["x"] + unit * (1 + x), wood["y"] + unit * (1 + y))
 
 
 def stones(page: Any) -> int:
@@ -144,6 +147,26 @@ def test_positions_are_analysed_and_two_pages_see_the_same(pages: Pages) -> None
     wait_for_stones(page, 3)
     page.click("#score")
     page.wait_for_selector("#candidates td:has-text('total')")
+
+
+@pytest.mark.slow
+def test_a_game_is_reviewed(pages: Pages) -> None:
+    page = pages.page
+    open_text(page, GAME)
+    page.click("#review")
+    page.click("#analyse")  # the review goes on while nothing else is asked for
+    playwright.expect(page.locator("#engine")).to_contain_text("Reviewing", timeout=PATIENCE)
+    playwright.expect(page.locator("#engine")).not_to_contain_text("Reviewing", timeout=2 * PATIENCE)
+    page.click("#mistake")
+    playwright.expect(page.locator("#cause")).to_contain_text("lost about")
+    page.locator("#cause button").last.click()
+    page.wait_for_selector(".line circle")
+    if PICTURES:
+        page.locator("#cause button").last.click()
+        page.click("#analyse")
+        page.wait_for_selector(".candidate >> nth=2")
+        page.wait_for_timeout(3000)
+        page.screenshot(path=Path(PICTURES) / "web.png")
 
 
 @pytest.mark.slow
