@@ -132,9 +132,10 @@ def test_every_kind_of_output(name: str, tmp_path: Path) -> None:
 
 
 def test_every_subcommand_is_tried() -> None:
-    """The doctor's checks take long; what it prints is `click.echo`'s, as with `players`."""
+    """The doctor's checks take long; what it prints is `click.echo`'s, as with `players`. What `replay` prints is a log's, and
+    `web` prints a link."""
     tried = {words[0] for words in COMMANDS.values() if words}
-    assert set(command_line.SUBCOMMANDS) - tried == {"doctor"}
+    assert set(command_line.SUBCOMMANDS) - tried == {"doctor", "replay", "web"}
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp936"])

@@ -43,7 +43,7 @@ pytestmark = pytest.mark.skipif(IS_WINDOWS, reason="what fails there, and how, i
 def keep(folder: Path) -> None:
     """As `nobi play` does after each move."""
     path = folder / "game.sgf"
-    GameFiles(path, OLD).keep(NEW.decode())
+    GameFiles(path, OLD).keep(NEW)
 
 
 def add_game(folder: Path) -> None:
@@ -69,7 +69,7 @@ OPERATIONS: dict[str, tuple[Files, Operation]] = {
     "a log": ({"log": OLD}, lambda folder: append_regular(folder / "log", NEW, durable=True)),
     "printsgf": ({}, lambda folder: write_sgf(folder / "new.sgf", NEW.decode())),
     "nobi play": ({"game.sgf": OLD}, keep),
-    "save in nobi play": ({}, lambda folder: GameFiles().save(folder / "new.sgf", NEW.decode())),
+    "save in nobi play": ({}, lambda folder: GameFiles().save(folder / "new.sgf", NEW)),
     "nobi match": ({}, add_game),
     "nobi tournament": ({"results.html": OLD, "results.json": OLD}, report),
     "a configuration": ({"config.toml": b"visits = 7\n"}, lambda at: write_values(at / "config.toml", {"visits": 9})),

@@ -47,7 +47,7 @@ def test_loadsgf_says_what_it_does_not_understand(tmp_path: Path, capsys: pytest
 
 def test_loadsgf_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "broken.sgf").write_text("(;SZ[9];B[ee]")
-    (tmp_path / "illegal.sgf").write_text("(;SZ[9]AB[ba][bb][ac]AW[ab];W[aa])")
+    (tmp_path / "illegal.sgf").write_text("(;SZ[9]AW[aa]AB[ba][ab];B[ee])")
     (tmp_path / "empty.sgf").write_text("")
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "fifo.sgf")

@@ -236,7 +236,7 @@ def test_a_folder_without_permission_is_told_before_the_work(
         (["game.sgf", "illegal.sgf", "--out", "o.sgf"], "o.sgf: the reviews of several games need a folder"),
         (["missing.sgf"], "missing.sgf: No such file or directory"),
         (["broken.sgf"], "broken.sgf: no SGF game found"),
-        (["illegal.sgf"], "illegal.sgf: move 1 (white A9) is illegal: suicide"),
+        (["illegal.sgf"], "illegal.sgf: the position set up is impossible: no liberties"),
         (["empty.sgf"], "empty.sgf: it has no move from 1 to 0, but 0 moves in all"),
         (["reviewed.sgf"], "reviewed.sgf: it is a review already; review the game that it was made of"),
         (["game.sgf", "--from", "6"], "game.sgf: it has no move from 6 to 5, but 5 moves in all"),
@@ -261,7 +261,7 @@ def test_mistakes_get_one_line(
     (tmp_path / "bare").mkdir()
     (tmp_path / "game.sgf").write_text(RECORD)
     (tmp_path / "broken.sgf").write_text("hello")
-    (tmp_path / "illegal.sgf").write_text("(;SZ[9]AB[ba][bb][ac]AW[ab];W[aa])")
+    (tmp_path / "illegal.sgf").write_text("(;SZ[9]AW[aa]AB[ba][ab];B[ee])")
     (tmp_path / "empty.sgf").write_text("(;SZ[9])")
     (tmp_path / "reviewed.sgf").write_text("(;SZ[9]C[Review by Nobi with x];N[x]C[opening];B[ee])")
     there = sorted(tmp_path.iterdir())
@@ -281,11 +281,11 @@ def test_the_games_of_a_folder_are_reviewed(tmp_path: Path, capsys: pytest.Captu
     (source / "more").mkdir(parents=True)
     (source / "a.sgf").write_text(RECORD.replace(";DT", "RE[B+R];DT"))
     (source / "more" / "a.SGF").write_text(RECORD.replace("ee", "dd"))
-    (source / "b.sgf").write_text("(;SZ[9];B[ee];W[ee])")
+    (source / "b.sgf").write_text("(;SZ[9]AW[aa]AB[ba][ab];B[ee])")
     (source / "notes.txt").write_text(RECORD)
     assert cli.run(["review", str(source), *QUICK]) == 1
     printed = capsys.readouterr()
-    assert printed.err == f"nobi: {source / 'b.sgf'}: move 2 (white E5) is illegal: occupied\n"
+    assert printed.err == f"nobi: {source / 'b.sgf'}: the position set up is impossible: no liberties\n"
     lines = [line.split("│")[1:-1] for line in printed.out.splitlines() if "a.s" in line.lower()]
     assert [line[1].strip() for line in lines] == ["Ann & <Bob>"] * 2
     assert all(line[6].strip() == "4 W A9" for line in lines)
@@ -367,11 +367,11 @@ def test_the_visits_are_divided() -> None:
 
 def test_variations_are_reviewed_where_that_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     record, target = tmp_path / "game.sgf", tmp_path / "out.sgf"
-    record.write_text("(;SZ[9]KM[7];B[ee](;W[gc];B[cg])(;W[aa]C[Why [not\\]?](;B[cg])(;B[gg];W[gg])))")
+    record.write_text("(;SZ[9]KM[7];B[ee](;W[gc];B[cg])(;W[aa]C[Why [not\\]?](;B[cg])(;B[gg];AW[aa]AB[ab][ba])))")
     assert cli.run(["review", str(record), "--out", str(target), *QUICK, "--variations", "--json"]) == 0
     printed = capsys.readouterr()
     assert [move["move"] for move in json.loads(printed.out)["moves"]] == ["E5", "G7", "C3"]
-    assert printed.err == f"nobi: {record}: variation 2: move 4 (white G3) is illegal: occupied\n"
+    assert printed.err == f"nobi: {record}: variation 2: the position set up is impossible: no liberties\n"
     tree = sgf.Sgf_game.from_bytes(target.read_bytes())
     (first,) = tree.get_root()
     _, answered = (child for child in first if child.get_move()[1] in ((6, 6), (8, 0)))

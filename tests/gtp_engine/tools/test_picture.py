@@ -158,7 +158,7 @@ def test_what_is_asked_for_goes_before_the_record(tmp_path: Path) -> None:
         (["nowhere/out.svg"], "nowhere/out.svg: the picture must be a file .svg in a folder that exists"),
         (["out.svg", "missing.sgf"], "missing.sgf: No such file or directory"),
         (["out.svg", "broken.sgf"], "broken.sgf: no SGF game found"),
-        (["out.svg", "illegal.sgf"], "illegal.sgf: move 1 (white A9) is illegal: suicide"),
+        (["out.svg", "illegal.sgf"], "illegal.sgf: the position set up is impossible: no liberties"),
         (["out.svg", "game.sgf", "--size", "13"], "game.sgf: the board is 9x9"),
         (["out.svg", "game.sgf", "--move", "5"], "game.sgf: the game has 4 moves, not 5"),
         (["out.svg", "short.sgf", "--move", "5"], "short.sgf: the game has 1 move, not 5"),
@@ -177,7 +177,7 @@ def test_mistakes_get_one_line(
     (tmp_path / "game.sgf").write_text(RECORD)
     (tmp_path / "short.sgf").write_text("(;SZ[9];B[ee])")
     (tmp_path / "broken.sgf").write_text("hello")
-    (tmp_path / "illegal.sgf").write_text("(;SZ[9]AB[ba][bb][ac]AW[ab];W[aa])")
+    (tmp_path / "illegal.sgf").write_text("(;SZ[9]AW[aa]AB[ba][ab];B[ee])")
     assert cli.run(["picture", *arguments]) == 1
     assert capsys.readouterr() == ("", f"nobi: {native(message)}\n")
     assert not (tmp_path / "out.svg").exists()
