@@ -132,8 +132,8 @@ def test_every_kind_of_output(name: str, tmp_path: Path) -> None:
 
 
 def test_every_subcommand_is_tried() -> None:
-    """The doctor's checks take long; what it prints is `click.echo`'s, as with `players`. What `replay` prints is a log's, and
-    `web` prints a link."""
+    """The doctor's checks take long; what it prints is `click.echo`'s, as with `players`. `replay` prints what a log
+    has, `web` a link."""
     tried = {words[0] for words in COMMANDS.values() if words}
     assert set(command_line.SUBCOMMANDS) - tried == {"doctor", "replay", "web"}
 
