@@ -1,8 +1,8 @@
 """Where the points went: what a bad move gave away, as areas of the board.
 
 Who will own what after the best move is compared with who will own what after the played one. Neighbouring points that
-one of the two loses are an area, named by where it lies and by the stones that change hands. Nothing is claimed that a
-search of four times the visits does not say, too.
+one of the two loses are an area, named by where it lies and by the stones that change hands. Only what a quick search
+and one of four times its visits both say is claimed.
 """
 
 from __future__ import annotations
@@ -10,9 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from go_rules.agreement import chains
 from go_rules.game import Game
@@ -23,11 +20,11 @@ LEAST_LOSS = 2.0
 """Points that a move has to lose at least: what is less is noise."""
 CONFIRMED_BY = 4
 """How many times the visits of the first search the confirming one has."""
-SEARCHES_OF_A_CAUSE = 3 * (1 + CONFIRMED_BY) + 1
+SEARCHES_OF_A_CAUSE = 2 + 3 * CONFIRMED_BY + 1
 """How many times the visits of the first search are needed in all, at most."""
 CHANGED = 0.3
 """Ownership, of -1..1, by which a point has to change to be part of an area."""
-LEAST_AREA, LEAST_SHARE = 1.5, 0.2
+LEAST_AREA, LEAST_SHARE = 1.0, 0.2
 """Points that an area has to change by at least, and as a share of the largest one."""
 MOST_AREAS = 3
 LONGEST_LINE = 12
@@ -109,25 +106,23 @@ def find_cause(game: Game, point: int, analyse: Analyse, visits: int) -> Cause |
     where nothing can be claimed: the move is the best one, its loss is less than LEAST_LOSS, or more visits say
     otherwise. Raises what `analyse` raises.
     """
-    colour = game.to_play
-    found: list[Cause] = []
+    best = analyse(game, visits * CONFIRMED_BY).moves[0].point
+    if best == point:
+        return None
+    loss, changes = 0.0, list[dict[int, float]]()
+    # Both times the same two moves are compared: against another best move, other areas would change.
     for more in (1, CONFIRMED_BY):
-        now = analyse(game, visits * more)
-        best = now.moves[0].point
-        if best == point:
-            return None
-        better, played = (_after(game, each, analyse, visits * more) for each in (best, point))
+        better, played = (analyse(_played(game, each), visits * more) for each in (best, point))
+        least = max(LEAST_LOSS, loss / 2)
         loss = played.lead - better.lead  # of the opponent's, who is to move
-        if loss < max(LEAST_LOSS, found[0].loss / 2 if found else 0.0):
+        if loss < least:
             return None
-        areas = _areas(game, point, best, _owned(better), _owned(played))
-        passed = analyse(_played(game, PASS), visits) if more == CONFIRMED_BY else None
-        cost = 0.0 if passed is None or best == PASS else passed.lead - better.lead
-        line = played.moves[0].pv[:LONGEST_LINE] if played.moves else ()
-        found.append(Cause(colour, point, best, loss, areas, line, cost))
-    first, second = found
-    kept = tuple(area for area in second.areas if any(_confirms(area, other) for other in first.areas))
-    return Cause(colour, point, second.best, second.loss, kept, second.refutation, second.pass_cost)
+        owned = [_owned(game, each) for each in (better, played)]
+        changes.append({each: owned[1][each] - owned[0][each] for each in owned[0] if each not in (point, best)})
+    areas = tuple(area for area in _areas(game, changes[1], *owned) if _confirms(changes[0], area))
+    cost = 0.0 if best == PASS else analyse(_played(game, PASS), visits).lead - better.lead
+    line = played.moves[0].pv[:LONGEST_LINE] if played.moves else ()
+    return Cause(game.to_play, point, best, loss, areas, line, cost)
 
 
 def _played(game: Game, point: int) -> Game:
@@ -136,33 +131,23 @@ def _played(game: Game, point: int) -> Game:
     return after
 
 
-def _after(game: Game, point: int, analyse: Analyse, visits: int) -> SearchResult:
-    return analyse(_played(game, point), visits)
-
-
-def _owned(after: SearchResult) -> NDArray[np.float32]:
-    """Who owns what, [H*W], + the mover's, by a search of the position after the move."""
+def _owned(game: Game, after: SearchResult) -> dict[int, float]:
+    """Who owns each point, + the mover's, by a search of the position after the move."""
     assert after.ownership is not None, "asked for"
-    return -after.ownership
+    return dict(zip(board_points(game.width, game.height), (-after.ownership).tolist(), strict=True))
 
 
-def _confirms(area: Area, first: Area) -> bool:
-    """Whether two searches say the same: one place, one sign, half the size at least."""
-    is_there = len(area.points & first.points) * 2 >= min(len(area.points), len(first.points))
-    return is_there and area.change * first.change > 0 and abs(area.change) >= abs(first.change) / 2
+def _confirms(quick: dict[int, float], area: Area) -> bool:
+    """Whether the quick searches saw at least half of an area's change, at its very points."""
+    return sum(quick[point] for point in area.points) / area.change >= 0.5
 
 
 def _areas(
-    game: Game, point: int, best: int, better: NDArray[np.float32], played: NDArray[np.float32]
+    game: Game, change: dict[int, float], better: dict[int, float], played: dict[int, float]
 ) -> tuple[Area, ...]:
-    """Group the points that change into areas, the largest first."""
-    points = board_points(game.width, game.height)
-    change = dict(zip(points, (played - better).tolist(), strict=True))
-    # Where either stone was put says nothing of its own: each is its player's.
-    for each in (point, best):
-        change.pop(each, None)
-    owned = [dict(zip(points, each.tolist(), strict=True)) for each in (better, played)]
-    found = [_area(game, part, change, *owned) for part in _connected(game, change)]
+    """Group the points that change into areas, the largest first. Where either stone was put is not among them: each
+    is its player's, which says nothing."""
+    found = [_area(game, part, change, better, played) for part in _connected(game, change)]
     found.sort(key=lambda area: -abs(area.change))
     return tuple(
         area for area in found[:MOST_AREAS] if abs(area.change) >= max(LEAST_AREA, LEAST_SHARE * abs(found[0].change))

@@ -10,7 +10,10 @@ import pytest
 from go_rules.game import Game
 from go_rules.points import BLACK, board_points, from_vertex
 from gtp_engine.review.causes import CONFIRMED_BY, TEXTS, Analyse, Cause, find_cause
+from nets.embedded import network_file
 from search.result import MoveInfo, SearchResult
+from tests.campaigns.causes import bad_moves, cause_of, verdict
+from tests.campaigns.finished_positions import network, new_player
 from tests.go_rules.diagrams import game_from
 
 POSITION = """
@@ -101,6 +104,19 @@ def test_what_more_visits_do_not_say_is_not_claimed() -> None:
     assert why.loss == 7.0, "the confirming search counts"
 
 
+def test_the_best_move_is_that_of_more_visits() -> None:
+    sure = judge(lambda _visits: 12.0)
+
+    def analyse(game: Game, visits: int) -> SearchResult:
+        is_misled = visits == VISITS and game.to_play == BLACK
+        return found(BLACK, 5.0, "E5", {}) if is_misled else sure(game, visits)
+
+    why = find_cause(game_from(POSITION, to_play=BLACK), at("E5"), analyse, VISITS)
+    assert why is not None
+    assert why.best == at("H2")
+    assert [area.region for area in why.areas] == ["lower right"]
+
+
 def test_an_area_that_more_visits_do_not_find_is_left_out() -> None:
     sure = judge(lambda _visits: 12.0)
 
@@ -113,3 +129,11 @@ def test_an_area_that_more_visits_do_not_find_is_left_out() -> None:
     assert why is not None
     assert why.areas == ()
     assert why.text("en", 9) == "E5 lost about 12 points; H2 was urgent. The answer: H2."
+
+
+def test_known_causes_are_found_by_the_network_that_ships() -> None:
+    """A campaign in short."""
+    player = new_player(network(str(network_file()), "auto"))
+    small = [move for move in bad_moves() if move.before.width == 9][10:20:2]
+    assert [verdict(move, cause_of(player, move, 25)) for move in small] == ["right"] * 5
+    player.close()
