@@ -24,7 +24,9 @@ PATIENCE = 60_000
 """Milliseconds that anything may take on a busy machine."""
 PICTURES = os.environ.get("NOBI_PICTURES")
 """The folder where pictures of the board are to be put, if anywhere."""
-GAME = "(;GM[1]FF[4]SZ[9]KM[7]PB[Black]PW[White];B[ee];W[ce];B[eg];W[cg];B[gf];W[gc];B[fc];W[gd];B[aa];W[ge];B[fe];W[fb])"
+GAME = (
+    "(;GM[1]FF[4]SZ[9]KM[7]PB[Black]PW[White];B[ee];W[ce];B[eg];W[cg];B[gf];W[gc];B[fc];W[gd];B[aa];W[ge];B[fe];W[fb])"
+)
 LANGUAGES = {"en": "New game", "zh": "新对局", "ja": "新規対局", "ko": "새 대국"}
 ORDINARY = {"width": 1280, "height": 860}
 PHONE = {"width": 390, "height": 844}
