@@ -150,7 +150,8 @@ function offer({ node, loss, refutation }) {
     { text: t("take_back"), act: answered("undo") },
     { text: t("go_on"), act: answered("go_on") },
   ]);
-  if (view === node) board.line(refutation.slice(0, LONGEST_LINE), opponent(game.node(node).colour));
+  const line = refutation.slice(0, LONGEST_LINE);
+  requestAnimationFrame(() => view === node && board.line(line, opponent(game.node(node).colour))); // on a drawn board
 }
 
 async function ask(name, body = {}) {
@@ -186,8 +187,9 @@ function go(id) {
 
 /** Go where the person wants to: what was said of the place before is over. */
 function walk(id) {
-  if (id !== view) sayHowItStands();
+  const isElsewhere = id !== view;
   go(id);
+  if (isElsewhere) sayHowItStands();
 }
 
 /** Send a comment that is being written, while we still look at its node. */
@@ -275,7 +277,12 @@ async function playNow(point) {
     tried = null;
     return draw();
   }
-  awaited = answer.node;
+  await follow(answer.node);
+}
+
+/** Go to a node that an answer has named, once it has arrived. */
+async function follow(node) {
+  awaited = node;
   if (game.node(awaited)) go(awaited);
   else await new Promise((resolve) => ((arrived = resolve), setTimeout(resolve, PATIENCE_MS)));
 }
@@ -289,23 +296,32 @@ function playInRecord(point) {
 const MARKS = { triangle: "△", square: "□", circle: "○", cross: "×", labels: "A" };
 const SET = { black: "set_black", white: "set_white", empty: "set_empty" };
 
+/** Set a stone or put a mark where we look; each click waits for the answer to the one before it. */
 function edit(point, { shiftKey }) {
-  const node = game.node(view);
-  if (SET[tool]) {
-    const kind = shiftKey && tool !== "empty" ? (tool === "black" ? "white" : "black") : tool;
-    const setup = { black: [], white: [], empty: [], [kind]: [point] };
-    return ask("edit", { node: view, setup }).then((answer) => answer?.node !== undefined && (awaited = answer.node, go(awaited)));
-  }
-  const marks = structuredClone(node.marks ?? {});
-  if (tool === "labels") {
+  const kind = tool;
+  lastPlay = lastPlay.then(() => (SET[kind] ? setStone(kind, point, shiftKey) : putMark(kind, point)));
+  return lastPlay;
+}
+
+async function setStone(chosen, point, isOther) {
+  const kind = isOther && chosen !== "empty" ? (chosen === "black" ? "white" : "black") : chosen;
+  const answer = await ask("edit", { node: view, setup: { black: [], white: [], empty: [], [kind]: [point] } });
+  if (answer) await follow(answer.node);
+}
+
+async function putMark(kind, point) {
+  const node = game.node(view), marks = structuredClone(node.marks ?? {});
+  if (kind === "labels") {
     const labels = (marks.labels ??= {}), used = Object.values(labels);
     if (labels[point]) delete labels[point];
     else labels[point] = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"].find((letter) => !used.includes(letter)) ?? "?";
   } else {
-    const points = (marks[tool] ??= []);
-    marks[tool] = points.includes(point) ? points.filter((each) => each !== point) : [...points, point];
+    const points = (marks[kind] ??= []);
+    marks[kind] = points.includes(point) ? points.filter((each) => each !== point) : [...points, point];
   }
-  return ask("edit", { node: view, marks });
+  node.marks = marks; // the next click may come before the server's event
+  draw();
+  await ask("edit", { node: view, marks });
 }
 
 function newGame() {
@@ -362,8 +378,16 @@ async function keptGames() {
   });
 }
 
-const settings = () =>
-  showSettings({ networks: [], ...hello, options }, { set, useNetwork: (name) => server.ask("network", { name }) });
+function settings() {
+  const change = (changes) => {
+    const isTranslated = changes.language !== options.language;
+    set(changes);
+    if (!isTranslated) return;
+    settings();
+    byId("language").focus();
+  };
+  showSettings({ networks: [], ...hello, options }, { set: change, useNetwork: (name) => server.ask("network", { name }) });
+}
 
 // --- What is shown ------------------------------------------------------------------------------------------------
 
