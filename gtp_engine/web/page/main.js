@@ -65,6 +65,7 @@ const listeners = {
     hello = facts;
     engine = facts.engine;
     take(facts.game);
+    sayHowItStands();
   },
   game: take,
   nodes(change) {
@@ -125,7 +126,7 @@ function take(fields) {
   view = null;
   go(isSame && game.node(before) ? before : game.at);
   layOut();
-  sayHowItStands();
+  if (!isSame) sayHowItStands();
 }
 
 /** Announce the engine's move. */
@@ -526,7 +527,7 @@ function layOut() {
           button(t("mistake"), nextMistake, { id: "mistake" }),
           server && button(t("review"), () => ask("review"), { id: "review" }),
           server && button(t("play_on"), playOn, { id: "play-on" }),
-          game.mode === "play" && game.person && undo,
+          server && game.mode === "play" && undo,
           server && button(t("pass"), () => play(PASS), { id: "pass" }),
           server && button(t("threat"), threat, { id: "threat" }),
         ].filter(Boolean)),
