@@ -18,7 +18,7 @@ from gtp_engine.session.thinking import legal_choice
 from gtp_engine.web import requests
 from gtp_engine.web.counting import Count
 from gtp_engine.web.engine import Engine
-from gtp_engine.web.game import ANALYSE, PLAY, OpenGame, require_level
+from gtp_engine.web.game import ANALYSE, ON_TIME, PLAY, OpenGame, require_level
 from gtp_engine.web.levels import LEVELS
 from gtp_engine.web.shared import SharedGame
 from gtp_engine.web.tree import Node
@@ -27,8 +27,6 @@ from search.result import RESIGN, SearchResult
 
 TEACHING_VISITS, TEACHING_SECONDS = 200, 3.0
 """Of the searches before and after a person's move; the first limit that is reached ends them."""
-ON_TIME = "+T"
-"""What follows the letter of the winner on time."""
 
 
 class Contest:
@@ -96,7 +94,7 @@ class Contest:
             game.limit = game.limit if settings.limit is None else settings.limit
             if settings.person is not None:
                 self._engine.interrupt()
-                if settings.person and (game.mode != PLAY or node is not game.at):
+                if settings.person:
                     game.end("")
                 game.person, game.mode, game.at = settings.person, PLAY if settings.person else ANALYSE, node
             game.name_players()

@@ -20,6 +20,8 @@ from gtp_engine.web.tree import GameTree, Node
 
 PLAY, ANALYSE = "play", "analyse"
 PERSON = "Person"
+ON_TIME = "+T"
+"""What follows the letter of the winner on time."""
 LIMIT = 3.0
 """Points that a move has to lose for a take-back to be offered."""
 
@@ -58,7 +60,9 @@ class OpenGame:
         return self.tree.text("RE")
 
     def end(self, result: str) -> None:
-        """Write the result down; '' goes on with the game. Clocks stop."""
+        """Write the result down; '' goes on with the game, without its clock where that has run out. Clocks stop."""
+        if not result and self.result.endswith(ON_TIME):
+            self.clock = None
         self.tree.write_text(self.tree.root, "RE", result)
         self.count = self.offer = None
         if self.clock is not None:

@@ -71,9 +71,9 @@ class SharedGame:
                 game.kept.keep(content)
                 return
         except OSError as error:
-            self.say(f"{explain(error)}; from now on the game is kept in another file")
             game.kept = None
             self._rename()
+            self.say(f"{explain(error)}; from now on the game is kept in another file")
         try:
             while game.kept is None:
                 kept = GameFiles(self.games.path_of(game.id))

@@ -98,9 +98,9 @@ class Table:
         except SgfError as error:
             raise UserError(f"{printable_path(path)}: {error}") from None
         target = followed(path)
-        if len(list(itertools.islice(split_games(content), 2))) > 1:
-            note(f"{printable_path(path)}: the first of its games is shown; changes are kept, but not written back")
-        elif is_writable(target):
+        if faults := _faults(game, content):
+            note(f"{printable_path(path)}: {faults}")
+        if not _has_others(content) and is_writable(target):
             game.source = GameFiles(target, content)
         self._shared.game = game
 
@@ -163,7 +163,9 @@ class Table:
         self._replace(game)
 
     def _open(self, file: requests.Open) -> None:
-        self._replace(self._read(file.name, file.content))
+        game = self._read(file.name, file.content)
+        self._replace(game)
+        self._say_faults(game, file.content)
 
     def _open_saved(self, saved: requests.Saved) -> None:
         path = self._shared.games.path(saved.id)
@@ -171,15 +173,18 @@ class Table:
         game = self._read("", content)
         game.id, game.kept = saved.id, GameFiles(path, content)
         self._replace(game)
+        self._say_faults(game, content)
 
     def _read(self, name: str, content: bytes) -> OpenGame:
         game = OpenGame.read(
             self._shared.games.new_name(), content, *conditions(self.engine.configuration), file_name=name
         )
         game.file = printable(name, 100)
-        if game.tree.left_out:
-            self._shared.say(f"{game.file}: {game.tree.left_out}; the position before it is shown")
         return game
+
+    def _say_faults(self, game: OpenGame, content: bytes) -> None:
+        if faults := _faults(game, content):
+            self._shared.say(f"{game.file}: {faults}" if game.file else faults)
 
     def _delete_saved(self, saved: requests.Saved) -> None:
         with self._shared.lock:
@@ -291,6 +296,17 @@ class Table:
                 self._shared.publish("networks", told_networks(configuration))
 
         fetch_network(network.name, self.engine.configuration, self._shared.say, self._tell_progress, use)
+
+
+def _has_others(content: bytes) -> bool:
+    return len(list(itertools.islice(split_games(content), 2))) > 1
+
+
+def _faults(game: OpenGame, content: bytes) -> str:
+    """What of a file is not shown, in a line; '' where all is."""
+    others = "the first of several games is shown; changes are kept, but not written back" * _has_others(content)
+    left_out = game.tree.left_out and f"{game.tree.left_out}; the position before it is shown"
+    return "; ".join(filter(None, (others, left_out)))
 
 
 def _answer(future: Future[Any]) -> Any:

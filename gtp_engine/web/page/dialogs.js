@@ -49,7 +49,7 @@ export function askForGame({ rules, levels }, last, begin) {
   const parts = {
     size: choice("size", [9, 13, 19].map((size) => [size, `${size}×${size}`]), last.size ?? 9),
     person: choice("person", [[1, t("black")], [2, t("white")], [0, t("look_only")]], last.person ?? 1),
-    level: choice("level", levels.map(({ id, name }) => [id, name]), last.level ?? levels[Math.floor(levels.length / 2)]?.id),
+    level: choice("level", levels.map(({ id, name }) => [id, `${id}: ${name}`]), last.level ?? levels[Math.floor(levels.length / 2)]?.id),
     handicap: choice("handicap", [0, 2, 3, 4, 5, 6, 7, 8, 9].map((count) => [count, String(count)]), last.handicap ?? 0),
     komi: number("komi", last.komi ?? "", { step: 0.5, min: -100, max: 100, placeholder: t("komi_usual") }),
     rules: choice("rules", rules.map((name) => [name, name]), last.rules ?? "chinese"),
@@ -77,6 +77,7 @@ export function askForGame({ rules, levels }, last, begin) {
   };
   const arrange = () => {
     const isAlone = parts.person.value === "0", kind = isAlone ? "none" : parts.clock.value;
+    parts.main.min = kind === "absolute" ? 1 : 0;
     for (const [name, row] of Object.entries(rows)) {
       const isShown = visible[name] ? visible[name](kind) : !isAlone && (name !== "limit" || parts.teaching.checked);
       for (const element of row) element.hidden = !isShown;
@@ -120,17 +121,26 @@ export function askForRecord(open) {
 /** Show the games that were kept. */
 export function showGames(games, { open, remove }) {
   const dialog = byId("dialog");
+  const tried = (act, done) => async () => {
+    const error = dialog.querySelector("p.error");
+    error.textContent = "";
+    try {
+      if (await act()) done();
+    } catch (failure) {
+      error.textContent = failure.message;
+    }
+  };
   const rows = games.map((game) => {
     const players = `${game.black || t("black")} – ${game.white || t("white")}`;
     const row = el(
       "tr",
       {},
       el("td", {}, game.date),
-      el("td", {}, el("button", { type: "button", onclick: () => open(game.id).then(() => dialog.close()) }, players)),
+      el("td", {}, el("button", { type: "button", onclick: tried(() => open(game.id), () => dialog.close()) }, players)),
       el("td", {}, game.size),
       el("td", {}, `${game.moves}`),
       el("td", {}, game.result),
-      el("td", {}, el("button", { type: "button", onclick: () => remove(game.id).then(() => row.remove()) }, t("delete"))),
+      el("td", {}, el("button", { type: "button", onclick: tried(() => remove(game.id), () => row.remove()) }, t("delete"))),
     );
     return row;
   });

@@ -39,7 +39,7 @@ export class Graph {
   show(game, at) {
     const line = game.line();
     const analysed = line.map((id) => game.node(id).analysis);
-    this.place.hidden = !analysed.some(Boolean);
+    this.place.hidden = analysed.filter(Boolean).length < 2;
     if (this.place.hidden) return;
     const wide = Math.max(1, line.length - 1);
     if (line.length !== this.#line.length || analysed.some((each, index) => each !== this.#analysed[index])) {

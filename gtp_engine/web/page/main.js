@@ -65,8 +65,7 @@ const listeners = {
     hello = facts;
     engine = facts.engine;
     take(facts.game);
-    say("");
-    layOut();
+    sayHowItStands();
   },
   game: take,
   nodes(change) {
@@ -82,8 +81,7 @@ const listeners = {
     } else if (followed || !game.node(view)) go(game.at);
     const newest = game.node(game.at);
     if (fields.nodes?.includes(newest) && game.mode === "play" && newest.colour) heard(newest);
-    if (game.offer && game.offer.node !== was.offer) offer(game.offer);
-    if (game.result && game.result !== was.result) say(t("result", { text: game.result }));
+    if (game.offer?.node !== was.offer || game.result !== was.result) sayHowItStands();
     if (Boolean(game.count) !== was.count || game.result !== was.result) layOut();
     draw();
   },
@@ -112,12 +110,13 @@ const listeners = {
     [game.clock, game.clockAt] = [clock, performance.now()];
   },
   message: ({ text, kind }) => say(text, kind),
-  lost: () => say(t("lost_connection"), "error"),
+  lost: (isShutOut) => say(t(isShutOut ? "no_entry" : "lost_connection"), "error"),
 };
 const server = record ? null : new Server(listeners);
 
 function take(fields) {
   const isSame = game?.id === fields.id, before = view;
+  if (isSame) leaveComment();
   game = new Game(fields);
   game.clockAt = performance.now();
   if (!isSame) analyses.clear();
@@ -127,6 +126,7 @@ function take(fields) {
   view = null;
   go(isSame && game.node(before) ? before : game.at);
   layOut();
+  if (!isSame) sayHowItStands();
 }
 
 /** Announce the engine's move. */
@@ -134,19 +134,25 @@ function heard(node) {
   if (node.colour !== game.person) byId("said").textContent = moveText(game, node);
 }
 
+/** Say what the game waits for, or how it has ended, in place of what was said before. */
+function sayHowItStands() {
+  if (game.offer) offer(game.offer);
+  else say(game.result ? t("result", { text: game.result }) : "");
+}
+
 /** Say what a person's move lost, show the answer to it, and offer to take it back. */
 function offer({ node, loss, refutation }) {
   const lost = t("lost_points", { move: game.vertex(game.node(node).point), n: loss.toFixed(1) });
   const answered = (name) => () => {
     board.line(null);
-    say("");
     ask(name);
   };
   say(`${lost}. ${t("take_back_offer")}`, "info", [
     { text: t("take_back"), act: answered("undo") },
     { text: t("go_on"), act: answered("go_on") },
   ]);
-  board.line(refutation.slice(0, LONGEST_LINE), opponent(game.node(node).colour));
+  const line = refutation.slice(0, LONGEST_LINE);
+  requestAnimationFrame(() => view === node && board.line(line, opponent(game.node(node).colour))); // on a drawn board
 }
 
 async function ask(name, body = {}) {
@@ -171,12 +177,25 @@ function go(id) {
   if (!game.node(id)) return;
   if (id === awaited) awaited = null;
   if (id === view) return;
+  leaveComment();
   view = id;
   [tried, counted, threatened] = [null, null, null];
   board.line(null);
   game.choose(id);
   draw();
   look();
+}
+
+/** Go where the person wants to: what was said of the place before is over. */
+function walk(id) {
+  const isElsewhere = id !== view;
+  go(id);
+  if (isElsewhere) sayHowItStands();
+}
+
+/** Send a comment that is being written, while we still look at its node. */
+function leaveComment() {
+  byId("comment").querySelector("textarea")?.blur();
 }
 
 function step(by) {
@@ -186,14 +205,15 @@ function step(by) {
     if (next === null || next === undefined) break;
     id = next;
   }
-  go(id);
+  walk(id);
 }
 
 /** Go to the next move of the line that lost much. */
 function nextMistake() {
   const line = game.line(), from = line.indexOf(view) + 1;
   const found = [...line.slice(from), ...line.slice(0, from)].find((id) => game.loss(id) >= MISTAKE);
-  if (found !== undefined) go(found);
+  if (found === undefined) say(t("no_mistake"));
+  else walk(found);
 }
 
 /** Go to the next variation at the nearest fork on the way here. */
@@ -203,7 +223,7 @@ function fork(by) {
     if (siblings.length < 2) continue;
     let id = siblings[(siblings.indexOf(node.id) + by + siblings.length) % siblings.length];
     for (; depth > 0 && game.next(id) !== undefined; depth--) id = game.next(id);
-    return go(id);
+    return walk(id);
   }
 }
 
@@ -217,7 +237,7 @@ async function look() {
   while (looksAgain) {
     looksAgain = false;
     const body = { node: view, analyse: isAnalysed(), visits: options.cap, ownership: options.ownership, page: hello.page };
-    await ask("look", body);
+    await server.ask("look", body).catch(() => {}); // where the game has just changed, the next look is of the new one
   }
   isLooking = false;
 }
@@ -252,13 +272,18 @@ async function playNow(point) {
     board.stones(tried);
     board.candidates([]);
   }
-  say("");
+  sayHowItStands();
   const answer = await ask("play", { node: view, point });
   if (answer?.node === undefined) {
     tried = null;
     return draw();
   }
-  awaited = answer.node;
+  await follow(answer.node);
+}
+
+/** Go to a node that an answer has named, once it has arrived. */
+async function follow(node) {
+  awaited = node;
   if (game.node(awaited)) go(awaited);
   else await new Promise((resolve) => ((arrived = resolve), setTimeout(resolve, PATIENCE_MS)));
 }
@@ -272,23 +297,32 @@ function playInRecord(point) {
 const MARKS = { triangle: "△", square: "□", circle: "○", cross: "×", labels: "A" };
 const SET = { black: "set_black", white: "set_white", empty: "set_empty" };
 
+/** Set a stone or put a mark where we look; each click waits for the answer to the one before it. */
 function edit(point, { shiftKey }) {
-  const node = game.node(view);
-  if (SET[tool]) {
-    const kind = shiftKey && tool !== "empty" ? (tool === "black" ? "white" : "black") : tool;
-    const setup = { black: [], white: [], empty: [], [kind]: [point] };
-    return ask("edit", { node: view, setup }).then((answer) => answer?.node !== undefined && (awaited = answer.node, go(awaited)));
-  }
-  const marks = structuredClone(node.marks ?? {});
-  if (tool === "labels") {
+  const kind = tool;
+  lastPlay = lastPlay.then(() => (SET[kind] ? setStone(kind, point, shiftKey) : putMark(kind, point)));
+  return lastPlay;
+}
+
+async function setStone(chosen, point, isOther) {
+  const kind = isOther && chosen !== "empty" ? (chosen === "black" ? "white" : "black") : chosen;
+  const answer = await ask("edit", { node: view, setup: { black: [], white: [], empty: [], [kind]: [point] } });
+  if (answer) await follow(answer.node);
+}
+
+async function putMark(kind, point) {
+  const node = game.node(view), marks = structuredClone(node.marks ?? {});
+  if (kind === "labels") {
     const labels = (marks.labels ??= {}), used = Object.values(labels);
     if (labels[point]) delete labels[point];
     else labels[point] = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"].find((letter) => !used.includes(letter)) ?? "?";
   } else {
-    const points = (marks[tool] ??= []);
-    marks[tool] = points.includes(point) ? points.filter((each) => each !== point) : [...points, point];
+    const points = (marks[kind] ??= []);
+    marks[kind] = points.includes(point) ? points.filter((each) => each !== point) : [...points, point];
   }
-  return ask("edit", { node: view, marks });
+  node.marks = marks; // the next click may come before the server's event
+  draw();
+  await ask("edit", { node: view, marks });
 }
 
 function newGame() {
@@ -341,12 +375,20 @@ async function keptGames() {
   if (!games) return;
   showGames(games, {
     open: (id) => server.ask("open_saved", { id }),
-    remove: (id) => server.ask("delete_saved", { id }),
+    remove: (id) => confirm(t("delete_sure")) && server.ask("delete_saved", { id }),
   });
 }
 
-const settings = () =>
-  showSettings({ networks: [], ...hello, options }, { set, useNetwork: (name) => server.ask("network", { name }) });
+function settings() {
+  const change = (changes) => {
+    const isTranslated = changes.language !== options.language;
+    set(changes);
+    if (!isTranslated) return;
+    settings();
+    byId("language").focus();
+  };
+  showSettings({ networks: [], ...hello, options }, { set: change, useNetwork: (name) => server.ask("network", { name }) });
+}
 
 // --- What is shown ------------------------------------------------------------------------------------------------
 
@@ -445,6 +487,8 @@ function tick() {
 /** Make the buttons anew, as the language, the game or what goes on with it has changed. */
 function layOut() {
   if (!game || !hello) return;
+  leaveComment();
+  const focused = document.activeElement, place = focused.closest("#bar, #tools, #comment");
   const button = (text, act, attributes = {}) => el("button", { type: "button", onclick: act, ...attributes }, text);
   const isPlay = isContest();
   byId("bar").replaceChildren(
@@ -464,15 +508,16 @@ function layOut() {
   const toggle = (name, text, act, on) => button(text, act, { id: name, "aria-pressed": String(on) });
   const arrow = (name, d, act) =>
     button(svg("svg", { class: "icon", viewBox: "0 0 16 16" }, svg("path", { d })), act, { "aria-label": t(name), title: t(name) });
+  const undo = button(t("undo"), () => ask("undo"), { id: "undo" });
   byId("tools").replaceChildren(
-    arrow("first", "M4 3v10M13 3L6 8l7 5z", () => go(game.root)),
+    arrow("first", "M4 3v10M13 3L6 8l7 5z", () => walk(game.root)),
     arrow("back", "M12 3L4 8l8 5z", () => step(-1)),
     arrow("forward", "M4 3l8 5-8 5z", () => step(1)),
     arrow("last", "M12 3v10M3 3l7 5-7 5z", () => step(10000)),
     ...(isPlay
       ? [
           button(t("pass"), () => play(PASS), { id: "pass" }),
-          button(t("undo"), () => ask("undo"), { id: "undo" }),
+          undo,
           button(t("hint"), hint, { id: "hint" }),
           button(t("resign"), resign, { id: "resign" }),
         ]
@@ -482,14 +527,24 @@ function layOut() {
           button(t("mistake"), nextMistake, { id: "mistake" }),
           server && button(t("review"), () => ask("review"), { id: "review" }),
           server && button(t("play_on"), playOn, { id: "play-on" }),
+          server && game.mode === "play" && undo,
           server && button(t("pass"), () => play(PASS), { id: "pass" }),
           server && button(t("threat"), threat, { id: "threat" }),
         ].filter(Boolean)),
     ...(server ? [button(t("score"), score, { id: "score" })] : []),
   );
+  buttonsOfEditing(button, isPlay);
+  if (isPlay) tool = "play";
+  // Who uses the keyboard stays on the button that was pressed.
+  const isIt = (each) => each.textContent === focused.textContent && each.title === focused.title;
+  [...(place?.querySelectorAll("button") ?? [])].find(isIt)?.focus();
+  draw();
+}
+
+function buttonsOfEditing(button, isPlay) {
   const tools = [["play", t("play_here")], ...Object.entries(SET).map(([kind, name]) => [kind, t(name)])];
   tools.push(...Object.entries(MARKS));
-  if (!server) return draw();
+  if (!server) return;
   byId("comment").replaceChildren(
     ...(isPlay
       ? []
@@ -506,8 +561,6 @@ function layOut() {
           }),
         ]),
   );
-  if (isPlay) tool = "play";
-  draw();
 }
 
 function resign() {
@@ -518,7 +571,7 @@ function resign() {
 
 const KEYS = {
   ArrowLeft: () => step(-1), ArrowRight: () => step(1), PageUp: () => step(-10), PageDown: () => step(10),
-  Home: () => go(game.root), End: () => step(10000), ArrowUp: () => fork(-1), ArrowDown: () => fork(1),
+  Home: () => walk(game.root), End: () => step(10000), ArrowUp: () => fork(-1), ArrowDown: () => fork(1),
   a: () => byId("analyse")?.click(), o: () => byId("ownership")?.click(), p: () => play(PASS),
   u: () => byId("undo")?.click(), h: () => byId("hint")?.click(), n: newGame, s: score, m: nextMistake,
 };
@@ -553,8 +606,8 @@ const board = new Board(byId("board"), {
   step: (by) => game && step(by),
   pointed: (text) => (byId("said").textContent = text),
 });
-const graph = new Graph(byId("graph"), go);
-const tree = new Tree(byId("tree"), go);
+const graph = new Graph(byId("graph"), walk);
+const tree = new Tree(byId("tree"), walk);
 setInterval(() => game?.clock?.running && tick(), 250);
 set({});
 if (record) listeners.hello({ ...JSON.parse(record.textContent), engine: { state: "ready", text: "" } });

@@ -22,10 +22,11 @@ export function candidatesOf(analysis, toPlay) {
 /** A player's line: who, what was captured, the clock. */
 export function showPlayer(place, game, at, colour) {
   const node = game.node(at), name = colour === BLACK ? game.black : game.white;
+  const isYou = game.mode === "play" && colour === game.person && !game.file;
   place.classList.toggle("turn", node.to_play === colour && !game.result);
   place.replaceChildren(
     stoneIcon(colour),
-    el("span", { class: "name" }, name || (game.mode === "play" && colour === game.person ? t("you") : side(colour))),
+    el("span", { class: "name" }, isYou ? t("you") : name || side(colour)),
     el("span", { class: "soft" }, t("captured", { n: game.captured(at)[colour] })),
     el("span", { class: "clock", role: "timer" }),
   );
@@ -73,33 +74,43 @@ export function showEngine(place, engine, analysis, toPlay, perspective) {
   place.replaceChildren(...lines);
 }
 
-/** The table of candidates. `hover(move or null)` and `play(point)` are called. */
+/** The table of candidates. `hover(move or null)` and `play(point)` are called. Rows stay while what they say changes, so
+ * that a report of the engine takes away neither a click nor the keyboard's focus. */
 export function showCandidates(place, game, moves, toPlay, perspective, next, { hover, play }) {
-  const rows = moves.slice(0, 8).map((move) => {
-    const [white, loss] = [perspective === "black" && toPlay === WHITE, move.order ? lossClass(move.loss) : "best"];
-    const name = game.vertex(move.point) === "pass" ? t("pass") : game.vertex(move.point);
-    return el(
-      "tr",
-      { onmouseenter: () => hover(move), onmouseleave: () => hover(null), onfocusin: () => hover(move) },
-      el(
-        "td",
-        {},
-        el("span", { class: `chip ${loss}` }),
-        el("button", { type: "button", onclick: () => play(move.point) }, name),
-        move.point === next ? " ◂" : "",
-      ),
-      el("td", {}, percent(white ? 1 - move.winrate : move.winrate)),
-      el("td", {}, points(white ? -move.lead : move.lead)),
-      el("td", {}, move.order ? points(-move.loss) : ""),
-      el("td", {}, short(move.visits)),
-    );
-  });
+  const shown = moves.slice(0, 8), isTurned = perspective === "black" && toPlay === WHITE;
+  if (!shown.length) return place.replaceChildren(el("p", { class: "soft" }, t("no_candidates")));
+  if (!place.querySelector("tbody.moves")) {
+    place.replaceChildren(el("table", {}, el("thead"), el("tbody", { class: "moves" })));
+  }
+  const [head, body] = place.querySelector("table").children;
   const heads = ["candidates", "winrate", "lead", "", "visits"].map((name) => el("th", {}, name && t(name)));
-  place.replaceChildren(
-    rows.length
-      ? el("table", {}, el("thead", {}, el("tr", {}, heads)), el("tbody", {}, rows))
-      : el("p", { class: "soft" }, t("no_candidates")),
+  head.replaceChildren(el("tr", {}, heads));
+  while (body.rows.length > shown.length) body.lastChild.remove();
+  while (body.rows.length < shown.length) body.append(candidateRow(hover, play));
+  shown.forEach((move, index) => {
+    const row = body.rows[index], [chip, button, mark] = row.cells[0].children;
+    row.move = move;
+    chip.className = `chip ${move.order ? lossClass(move.loss) : "best"}`;
+    button.textContent = move.point === PASS ? t("pass") : game.vertex(move.point);
+    mark.textContent = move.point === next ? " ◂" : "";
+    [
+      percent(isTurned ? 1 - move.winrate : move.winrate),
+      points(isTurned ? -move.lead : move.lead),
+      move.order ? points(-move.loss) : "",
+      short(move.visits),
+    ].forEach((text, column) => (row.cells[column + 1].textContent = text));
+  });
+}
+
+function candidateRow(hover, play) {
+  const button = el("button", { type: "button", onclick: () => play(row.move.point) });
+  const row = el(
+    "tr",
+    { onmouseenter: () => hover(row.move), onmouseleave: () => hover(null), onfocusin: () => hover(row.move) },
+    el("td", {}, el("span"), button, el("span")),
+    [1, 2, 3, 4].map(() => el("td")),
   );
+  return row;
 }
 
 /** The count of a finished game, part by part. */

@@ -29,9 +29,14 @@ export class Server {
     }
     stream.onerror = () => {
       this.#close();
-      this.#listeners.lost();
-      this.#retry = setTimeout(() => document.hidden || this.#open(), RETRY_MS);
+      this.#lost().then(() => (this.#retry = setTimeout(() => document.hidden || this.#open(), RETRY_MS)));
     };
+  }
+
+  /** Find out whether nobody answers, or a server that was started anew and does not know this page. */
+  async #lost() {
+    const isShutOut = await fetch("/page/icon.svg").then((answer) => answer.status === 403, () => false);
+    this.#listeners.lost(isShutOut);
   }
 
   #close() {
@@ -51,7 +56,7 @@ export class Server {
       });
       answer = await response.json();
     } catch {
-      this.#listeners.lost();
+      this.#lost();
       throw new Error("");
     }
     if (!response.ok) throw new Error(answer.error);

@@ -146,6 +146,18 @@ def test_a_clock_that_has_run_out_ends_the_game(page: Browser) -> None:
     assert page.wait("nodes")["result"] == "W+T"
 
 
+@pytest.mark.parametrize("clock", [None, {"main": 0.2}], ids=["given up", "lost on time"])
+def test_a_game_that_has_ended_is_played_on_where_it_stands(page: Browser, clock: dict[str, float] | None) -> None:
+    page.ask("new", width=9, height=9, clock=clock)
+    if clock is None:
+        page.ask("resign")
+    page.wait("nodes", lambda told: told["result"].startswith("W+"))
+    page.ask("settings", person=1, node=0)
+    assert page.wait("nodes", lambda told: not told["result"])["clock"] is None
+    page.ask("play", node=0, point=CENTRE)
+    assert answered(page)["result"] == ""
+
+
 def test_clocks_are_charged_and_one_runs_at_a_time(page: Browser, player: FakePlayer) -> None:
     player.thinks = 0.2
     page.ask("new", width=9, height=9, clock={"main": 300, "increment": 0})
@@ -383,6 +395,12 @@ def test_moves_that_cannot_be_are_shown_as_such_and_stay_in_the_file(page: Brows
     assert page.wait("message")["text"].startswith("a.sgf: move 2 (white E5) is impossible: occupied")
     assert page.ask("edit", node=0, comment="x") == {"node": 0}
     assert b";W[ee]C[x]" in downloaded(page)
+
+
+def test_of_several_games_the_first_is_shown_which_is_said(page: Browser) -> None:
+    page.ask("open", name="", bytes=base64.b64encode(b"(;SZ[9];B[ee])(;SZ[9];B[cc])").decode())
+    page.wait("game")
+    assert page.wait("message")["text"].startswith("the first of several games is shown")
 
 
 def test_a_file_is_written_back_when_that_is_asked_for_and_not_over_a_change_of_others(
