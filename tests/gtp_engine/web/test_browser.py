@@ -22,6 +22,7 @@ if CHROMIUM is None:
 
 PATIENCE = 60_000
 """Milliseconds that anything may take on a busy machine."""
+playwright.expect.set_options(timeout=PATIENCE)
 PICTURES = os.environ.get("NOBI_PICTURES")
 """The folder where pictures of the board are to be put, if anywhere."""
 GAME = (
@@ -96,7 +97,7 @@ def stones(page: Any) -> int:
 
 
 def wait_for_stones(page: Any, count: int) -> None:
-    playwright.expect(page.locator(".stones .black, .stones .white")).to_have_count(count, timeout=PATIENCE)
+    playwright.expect(page.locator(".stones .black, .stones .white")).to_have_count(count)
 
 
 def begin(page: Any, **answers: str) -> None:
@@ -126,7 +127,7 @@ def test_a_game_is_played_counted_and_kept(pages: Pages) -> None:
     playwright.expect(page.locator("#message.error")).to_have_text("Not allowed there")
     page.click("#resign")
     page.click("#dialog button.main")
-    playwright.expect(page.locator("#message")).to_have_text("Result: W+R", timeout=PATIENCE)
+    playwright.expect(page.locator("#message")).to_have_text("Result: W+R")
     page.click("#games")
     playwright.expect(page.locator("#dialog tr")).to_have_count(2)
     playwright.expect(page.locator("#dialog tr").nth(1)).to_contain_text("W+R")
@@ -157,7 +158,7 @@ def test_a_game_is_reviewed(pages: Pages) -> None:
     open_text(page, GAME)
     page.click("#review")
     page.click("#analyse")  # the review goes on while nothing else is asked for
-    playwright.expect(page.locator("#engine")).to_contain_text("Reviewing", timeout=PATIENCE)
+    playwright.expect(page.locator("#engine")).to_contain_text("Reviewing")
     playwright.expect(page.locator("#engine")).not_to_contain_text("Reviewing", timeout=2 * PATIENCE)
     # What a search finds to be a mistake is partly chance: the first stone at the edge is one for every search.
     for _ in range(GAME.count(";")):
