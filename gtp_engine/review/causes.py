@@ -112,7 +112,7 @@ def find_cause(game: Game, point: int, analyse: Analyse, visits: int) -> Cause |
     loss, changes = 0.0, list[dict[int, float]]()
     # Both times the same two moves are compared: against another best move, other areas would change.
     for more in (1, CONFIRMED_BY):
-        better, played = (analyse(_played(game, each), visits * more) for each in (best, point))
+        better, played = (analyse(after_move(game, each), visits * more) for each in (best, point))
         least = max(LEAST_LOSS, loss / 2)
         loss = played.lead - better.lead  # of the opponent's, who is to move
         if loss < least:
@@ -120,12 +120,13 @@ def find_cause(game: Game, point: int, analyse: Analyse, visits: int) -> Cause |
         owned = [_owned(game, each) for each in (better, played)]
         changes.append({each: owned[1][each] - owned[0][each] for each in owned[0] if each not in (point, best)})
     areas = tuple(area for area in _areas(game, changes[1], *owned) if _confirms(changes[0], area))
-    cost = 0.0 if best == PASS else analyse(_played(game, PASS), visits).lead - better.lead
+    cost = 0.0 if best == PASS else analyse(after_move(game, PASS), visits).lead - better.lead
     line = played.moves[0].pv[:LONGEST_LINE] if played.moves else ()
     return Cause(game.to_play, point, best, loss, areas, line, cost)
 
 
-def _played(game: Game, point: int) -> Game:
+def after_move(game: Game, point: int) -> Game:
+    """Return a copy of a game in which the side to move has played a point."""
     after = game.copy()
     after.play(game.to_play, point)
     return after

@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,8 +25,10 @@ from nobi_machine.streams import note, print_json
 from nobi_machine.text import printable_path
 
 if TYPE_CHECKING:
+    from go_rules.game import Game
     from go_rules.sgf.variations import Branch
     from gtp_engine.review.judged import JudgedMove, Review
+    from gtp_engine.review.problems import Problem
     from gtp_engine.review.search import Plan
 
 LANGUAGES = ("en", "zh", "ja", "ko")
@@ -68,6 +70,8 @@ class Subject(NamedTuple):
               help="Analyse the variations of the files, too: comments and marks.")  # fmt: skip
 @click.option("--why", "explains", is_flag=True,
               help="Say where the points of the ten worst moves of each side went, as areas of the board.")  # fmt: skip
+@click.option("--problems", "finds_problems", is_flag=True,
+              help="Keep positions where one move alone was right, for the problems of `nobi web`.")  # fmt: skip
 @click.option("--language", type=click.Choice(LANGUAGES), default="en", show_default=True, help="Of --why.")
 @click.option("--json", "prints_json", is_flag=True, help="Print the review as one JSON object instead of tables.")
 @parameter_options("review", absent=ABSENT)
@@ -81,6 +85,7 @@ def review(
     last: int | None,
     percent: float,
     explains: bool,
+    finds_problems: bool,
     language: str,
     has_variations: bool,
     prints_json: bool,
@@ -134,6 +139,7 @@ def review(
                 parallel,
                 percent / 100,
                 language if explains else "",
+                finds_problems,
                 folder / RESULTS,
                 stop,
                 made,
@@ -245,6 +251,7 @@ def _review(
     parallel: int | None,
     least: float,
     language: str,
+    finds_problems: bool,
     path: Path,
     stop: threading.Event,
     made: dict[str, Review],
@@ -268,9 +275,9 @@ def _review(
     except ValueError as error:
         raise UserError(f"{printable_path(path)}: {error}; choose another --out") from None
     searches = Searches(configuration, configuration.engine.visits or DEFAULT_VISITS, parallel, stop)
-    if language and not searches.has_network:
+    if (language or finds_problems) and not searches.has_network:
         searches.close()
-        raise UserError("--why needs a player with a network")
+        raise UserError(f"{'--why' if language else '--problems'} needs a player with a network")
     failures = 0
     try:
         plans: dict[str, Plan] = {}
@@ -320,8 +327,32 @@ def _review(
                     if not isinstance(error, FileExistsError) or read_regular(target, len(content)) != content:
                         note(explain(error))
                         failures += 1
+            if finds_problems:
+                reviewed = {name: plan for name, plan in plans.items() if name in made}
+                judged = {name: review.moves for name, review in made.items()}
+                found = list(searches.problems(reviewed, judged, results, progress))
     finally:
         searches.close()
+    if finds_problems:
+        failures += _keep_problems(subjects, found)
+    return failures
+
+
+def _keep_problems(subjects: Mapping[str, Subject], found: Iterable[tuple[str, Game, int, Problem]]) -> int:
+    """Keep the problems that were found in games, and say on stderr how many are new. Return how many could not be
+    kept, which is said, too."""
+    from gtp_engine.web.problems import Problems, source_of
+
+    problems, new, failures = Problems(), 0, 0
+    for name, game, number, problem in found:
+        record = subjects[name].record
+        source = source_of((record.game.black, record.game.white), record.path.name, number)
+        try:
+            new += problems.add(game, problem, source)
+        except OSError as error:
+            note(explain(error))
+            failures += 1
+    note(f"new problems: {new}; `nobi web` asks them")
     return failures
 
 

@@ -16,7 +16,7 @@ from gtp_engine.errors import Refused, explain
 from gtp_engine.session.clock import Clock
 from gtp_engine.session.loading import warm_up_rules
 from gtp_engine.session.session import Session
-from search.request import OWNERSHIP_AT_THE_END, Limits, ReportRequest
+from search.request import OWNERSHIP_AT_THE_END, Limits, MoveFilter, ReportRequest
 from search.result import SearchResult
 
 MOST_WAITING = 8
@@ -139,13 +139,20 @@ class Engine:
     # --- For tasks --------------------------------------------------------------------------------------------
 
     def analyse(
-        self, game: Game, limits: Limits, stop: threading.Event, report: ReportRequest | None = None, colour: int = 0
+        self,
+        game: Game,
+        limits: Limits,
+        stop: threading.Event,
+        report: ReportRequest | None = None,
+        colour: int = 0,
+        moves: MoveFilter | None = None,
     ) -> SearchResult:
-        """Search a position as for an analyst, with `colour` to move or whose turn it is."""
+        """Search a position as for an analyst, with `colour` to move or whose turn it is. `moves`: all that are looked
+        at."""
         own = self.session.game
         if (own.width, own.height) != (game.width, game.height):
             self.sit_down(game, None)
-        return self.session.analyse(limits, stop, colour=colour or None, report=report, game=game)
+        return self.session.analyse(limits, stop, colour=colour or None, report=report, game=game, filter=moves)
 
     def dead_stones(self, game: Game, stop: threading.Event) -> frozenset[int]:
         """Return the points of the stones that are dead at the end of a game."""

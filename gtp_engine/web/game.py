@@ -16,6 +16,7 @@ from gtp_engine.session.records import GameFiles
 from gtp_engine.web.counting import Count, GameClock
 from gtp_engine.web.games import PROPERTY, Situation
 from gtp_engine.web.levels import FULL, LEVELS
+from gtp_engine.web.problems import OPEN, Asked
 from gtp_engine.web.tree import GameTree, Node
 
 PLAY, ANALYSE = "play", "analyse"
@@ -45,6 +46,8 @@ class OpenGame:
     """What is counted, after both have passed and before they agree."""
     offer: dict[str, Any] | None = None
     """What pages are told of the person's last move, while the engine waits for it to be taken back, or not."""
+    problem: Asked | None = None
+    """The problem that it is; such a game is not kept."""
     file: str = ""
     """The name of the file that was opened."""
     source: GameFiles | None = None
@@ -78,9 +81,14 @@ class OpenGame:
         """Whether it goes on and the engine is to move."""
         return self.goes_on and self.at.to_play == opponent(self.person)
 
+    @property
+    def is_asked(self) -> bool:
+        """Whether the person's move is to solve a problem."""
+        return self.goes_on and self.problem is not None and self.problem.state == OPEN
+
     def name_players(self) -> None:
-        """Write down who plays, unless that is somebody's record, or nobody plays."""
-        if self.file or self.mode != PLAY:
+        """Write down who plays, unless that is somebody's record or a problem, or nobody plays."""
+        if self.file or self.problem is not None or self.mode != PLAY:
             return
         for name, colour in (("PB", BLACK), ("PW", WHITE)):
             self.tree.write_text(
@@ -112,6 +120,7 @@ class OpenGame:
             "clock": None if self.clock is None else self.clock.told(),
             "count": None if self.count is None else self.count.told(),
             "offer": self.offer,
+            "problem": None if self.problem is None else self.problem.told(tree.on_page),
             "unsaved": self.unsaved,
         }
 

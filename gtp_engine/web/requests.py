@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
@@ -75,9 +75,17 @@ class Look(Request):
 
 
 class Review(Request):
-    """The review of the game's main line, with so many visits for each position."""
+    """The review of the game's main line, with so many visits for each position; `problems`: whether it is searched
+    for problems, too."""
 
     visits: Annotated[int, Meta(ge=1, le=100_000)] = 50
+    problems: bool = False
+
+
+class Problem(Request):
+    """The next problem that is due, or the one on the board: once more, or its answer."""
+
+    do: Literal["next", "again", "show"] = "next"
 
 
 class Marks(Request):

@@ -28,6 +28,7 @@ from gtp_engine.web.game import ANALYSE, PLAY, OpenGame, require_level
 from gtp_engine.web.games import Games
 from gtp_engine.web.levels import LEVELS
 from gtp_engine.web.networks import fetch_network, told_networks
+from gtp_engine.web.problems import Problems
 from gtp_engine.web.reviewing import GameReview
 from gtp_engine.web.shared import SharedGame
 from gtp_engine.web.streams import Streams
@@ -51,7 +52,8 @@ class Table:
         self._streams = streams
         self._state = {"state": "loading", "text": ""}
         self.engine = Engine(configuration, self._tell_state)
-        contest = self._contest = Contest(self._shared, self.engine)
+        self.problems = problems = Problems()
+        contest = self._contest = Contest(self._shared, self.engine, problems)
         self._looks: dict[str, Look] = {}
         """By the names of pages, the last one last; those of pages that gave none by ''."""
         self.operations: dict[str, Callable[[bytes], dict[str, Any]]] = {
@@ -69,6 +71,8 @@ class Table:
             "hint": self._as(requests.At, lambda at: self._glance(at, is_threat=False)),
             "threat": self._as(requests.At, lambda at: self._glance(at, is_threat=True)),
             "review": self._as(requests.Review, self._review),
+            "problems": self._as(requests.Request, lambda _: problems.told()),
+            "problem": self._as(requests.Problem, self._problem),
             "edit": self._as(requests.Edit, self._edit),
             "open": self._as(requests.Open, self._open),
             "games": self._as(requests.Request, lambda _: {"games": games.listed()}),
@@ -128,6 +132,7 @@ class Table:
             **told_networks(self.engine.configuration),
             "rules": list(PRESETS),
             "levels": [{"id": level.id, "name": level.name} for level in LEVELS.values()],
+            "problems": self.problems.told(),
             "game": self._shared.game.told(),
             "engine": self._state,
         }
@@ -249,7 +254,17 @@ class Table:
 
     def _review(self, review: requests.Review) -> None:
         with self._shared.lock:
-            self.engine.do_later(GameReview(self._shared, self.engine, review.visits).tasks())
+            problems = self.problems if review.problems else None
+            self.engine.do_later(GameReview(self._shared, self.engine, review.visits, problems).tasks())
+
+    def _problem(self, problem: requests.Problem) -> None:
+        if problem.do != "next":
+            return self._contest.pose(problem)
+        tree, asked = self.problems.next()
+        game = OpenGame(self._shared.games.new_name(), tree, tree.root, PLAY, tree.root.to_play, problem=asked)
+        with self._shared.lock:
+            self._replace(game)
+            self._contest.get_ready()
 
     # --- Editing ----------------------------------------------------------------------------------------------
 

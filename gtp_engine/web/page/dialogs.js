@@ -148,6 +148,27 @@ export function showGames(games, { open, remove }) {
   showDialog(t("games"), el("div", { class: "list" }, el("p", { class: "soft" }, t("kept")), el("table", {}, head, rows)));
 }
 
+/** Show how many problems there are and are due. `solve()` asks the next one, `find()` searches the game for some. */
+export function showProblems({ due, count, next }, { solve, find }) {
+  const close = () => byId("dialog").close();
+  showDialog(
+    t("problems"),
+    el(
+      "div",
+      {},
+      el("p", {}, t("problems_due", { due, count }), !due && next ? ` ${t("problems_next", { day: next })}` : ""),
+      el("p", { class: "soft" }, t("problems_what")),
+      el(
+        "div",
+        { class: "row" },
+        el("button", { type: "button", id: "find", onclick: () => (close(), find()) }, t("problems_find")),
+        count > 0 && el("a", { class: "button", href: "/api/problems.sgf", download: "" }, t("download")),
+      ),
+    ),
+    due ? { action: t("solve"), submit: solve } : {},
+  );
+}
+
 /** Show what can be set: `options` of this page, and the network. */
 export function showSettings({ options, networks, network, version }, { set, useNetwork }) {
   const bar = el("progress", { hidden: true, max: 1 });

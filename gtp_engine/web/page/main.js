@@ -1,14 +1,14 @@
 // The page: what is looked at, what is shown of it, and what clicks and keys do.
 
 import { Board } from "./board.js";
-import { askForGame, askForRecord, showDialog, showGames, showSettings } from "./dialogs.js";
+import { askForGame, askForRecord, showDialog, showGames, showProblems, showSettings } from "./dialogs.js";
 import { byId, el, svg } from "./dom.js";
 import { lossClass } from "./format.js";
 import { BLACK, Game, PASS, opponent } from "./game.js";
 import { Graph } from "./graph.js";
 import { candidatesOf, moveText, pointText, showCandidates, showCause, showClock, showCount, showEngine, showPlayer } from "./panels.js";
 import { Server } from "./server.js";
-import { chooseLanguage, side, t } from "./texts.js";
+import { chooseLanguage, side, t, translated } from "./texts.js";
 import { Tree } from "./tree.js";
 
 /** Of the last moves, so many have a dot that says what they lost. */
@@ -70,7 +70,8 @@ const listeners = {
   game: take,
   nodes(change) {
     if (!game || change.game !== game.id) return;
-    const followed = view === game.at, was = { offer: game.offer?.node, count: Boolean(game.count), result: game.result };
+    const followed = view === game.at;
+    const was = { offer: game.offer?.node, count: Boolean(game.count), result: game.result, problem: game.problem?.state };
     const { game: _, ...fields } = change;
     game.update(fields);
     game.clockAt = performance.now();
@@ -78,11 +79,12 @@ const listeners = {
     if (awaited !== null && game.node(awaited)) {
       go(awaited);
       arrived?.();
-    } else if (followed || !game.node(view)) go(game.at);
+    } else if (followed || !game.node(view) || game.problem?.state !== was.problem) go(game.at);
     const newest = game.node(game.at);
     if (fields.nodes?.includes(newest) && game.mode === "play" && newest.colour) heard(newest);
-    if (game.offer?.node !== was.offer || game.result !== was.result) sayHowItStands();
-    if (Boolean(game.count) !== was.count || game.result !== was.result) layOut();
+    const isOther = game.result !== was.result || game.problem?.state !== was.problem;
+    if (game.offer?.node !== was.offer || isOther) sayHowItStands();
+    if (Boolean(game.count) !== was.count || isOther) layOut();
     draw();
   },
   analysis(found) {
@@ -100,6 +102,10 @@ const listeners = {
     draw();
   },
   networks: (networks) => Object.assign(hello, networks),
+  problems: (problems) => {
+    hello.problems = problems;
+    layOut();
+  },
   progress: ({ text, done, total }) => {
     const bar = byId("dialog").querySelector("progress");
     if (bar) [bar.hidden, bar.value] = [false, total ? done / total : 0];
@@ -109,7 +115,7 @@ const listeners = {
     if (!game) return;
     [game.clock, game.clockAt] = [clock, performance.now()];
   },
-  message: ({ text, kind }) => say(text, kind),
+  message: (message) => say(translated(message, message.text), message.kind),
   lost: (isShutOut) => say(t(isShutOut ? "no_entry" : "lost_connection"), "error"),
 };
 const server = record ? null : new Server(listeners);
@@ -137,6 +143,7 @@ function heard(node) {
 /** Say what the game waits for, or how it has ended, in place of what was said before. */
 function sayHowItStands() {
   if (game.offer) offer(game.offer);
+  else if (game.problem) sayProblem(game.problem);
   else say(game.result ? t("result", { text: game.result }) : "");
 }
 
@@ -153,6 +160,24 @@ function offer({ node, loss, refutation }) {
   ]);
   const line = refutation.slice(0, LONGEST_LINE);
   requestAnimationFrame(() => view === node && board.line(line, opponent(game.node(node).colour))); // on a drawn board
+}
+
+/** Say what is asked, or how it was answered, and what can be done then. */
+function sayProblem({ state, node, loss, days, best }) {
+  const act = (name, what) => ({ text: t(name), act: () => ask("problem", { do: what }) });
+  const again = act("try_again", "again"), show = act("show_answer", "show");
+  const next = hello.problems.due ? [act("next_problem", "next")] : [];
+  const toPlay = game.node(game.root).to_play, move = node === null ? "" : game.vertex(game.node(node).point);
+  const answers = {
+    open: () => say(t("problem_open", { side: side(toPlay) }), "info", [show]),
+    right: () => say(`${t("problem_right")} ${t(days ? "problem_again" : "problem_known", { n: days })}`, "info", next),
+    wrong: () => say(`${t("lost_points", { move, n: loss })}. ${t("problem_wrong")}`, "info", [again, show, ...next]),
+    shown: () => {
+      say(t("problem_shown"), "info", [again, ...next]);
+      requestAnimationFrame(() => view === game.root && board.line(best.slice(0, LONGEST_LINE), toPlay)); // on a drawn board
+    },
+  };
+  answers[state]();
 }
 
 async function ask(name, body = {}) {
@@ -379,6 +404,15 @@ async function keptGames() {
   });
 }
 
+async function problems() {
+  const kept = await ask("problems");
+  if (!kept) return;
+  showProblems(kept, {
+    solve: () => server.ask("problem"),
+    find: () => ask("review", { problems: true }),
+  });
+}
+
 function settings() {
   const change = (changes) => {
     const isTranslated = changes.language !== options.language;
@@ -435,9 +469,10 @@ function drawNow() {
   if (isShown) graph.show(game, view);
   else graph.place.hidden = true;
   tree.show(game, view);
-  showCause(byId("cause"), isShown ? node.cause : null, {
-    shade: (area) => board.ownership(area ? shadedBy(area, node.colour) : null),
-    refute: (isOn) => board.line(isOn ? node.cause.refutation : null, opponent(node.colour)),
+  const bad = game.problem?.state === "wrong" ? game.node(game.problem.node) : isShown ? node : null;
+  showCause(byId("cause"), bad?.cause, {
+    shade: (area) => board.ownership(area ? shadedBy(area, bad.colour) : null),
+    refute: (isOn) => board.line(isOn ? bad.cause.refutation : null, opponent(bad.colour)),
   });
   const area = byId("comment").querySelector("textarea");
   if (!server) byId("comment").textContent = node.comment ?? "";
@@ -498,6 +533,7 @@ function layOut() {
           button(t("new_game"), newGame, { id: "new" }),
           button(t("open"), () => askForRecord(openBytes), { id: "open" }),
           button(t("games"), keptGames, { id: "games" }),
+          button(t("problems") + (hello.problems.due ? ` (${hello.problems.due})` : ""), problems, { id: "problems" }),
           game.can_save ? button(t("save"), () => ask("save").then((answer) => answer && say(t("saved")))) : "",
           el("a", { class: "button", href: "/api/download", download: "" }, t("download")),
         ]
@@ -518,7 +554,7 @@ function layOut() {
       ? [
           button(t("pass"), () => play(PASS), { id: "pass" }),
           undo,
-          button(t("hint"), hint, { id: "hint" }),
+          game.problem?.state === "open" ? "" : button(t("hint"), hint, { id: "hint" }),
           button(t("resign"), resign, { id: "resign" }),
         ]
       : [

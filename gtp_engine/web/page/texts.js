@@ -89,6 +89,27 @@ const TEXTS = {
     "Nobi が再起動されました。端末に表示されるリンクを開いてください。",
     "Nobi가 다시 시작되었습니다. 터미널에 표시된 링크를 여세요.",
   ],
+  next_problem: ["Next problem", "下一题", "次の問題", "다음 문제"],
+  problem_again: ["Asked again in {n} days.", "{n} 天后再次出题。", "{n} 日後にもう一度出題します。", "{n}일 뒤에 다시 냅니다."],
+  problem_known: ["You know it now.", "此题已掌握。", "もう覚えました。", "이제 익혔습니다."],
+  problem_open: ["Problem: {side} to play; one move is right.", "问题：{side}先，只有一手正确。", "問題：{side}番。正解は一手だけです。", "문제: {side} 차례, 정답은 한 수입니다."],
+  problem_right: ["Right!", "正确！", "正解！", "정답!"],
+  problem_shown: ["This is the answer.", "这是正解。", "これが正解です。", "이것이 정답입니다."],
+  problem_wrong: ["Nobi answers: play on, or try again.", "Nobi 将应对：可继续下，或重试。", "Nobi が応じます。続けるか、やり直してください。", "Nobi가 응수합니다. 계속 두거나 다시 해 보세요."],
+  problems: ["Problems", "问题", "問題", "문제"],
+  problems_due: ["{due} of {count} problems are due.", "共 {count} 题，{due} 题待做。", "全 {count} 問のうち {due} 問が出題待ちです。", "전체 {count}문제 중 {due}문제가 대기 중입니다."],
+  problems_find: ["Find some in this game", "从此局中寻找", "この対局から探す", "이 대국에서 찾기"],
+  problems_found: ["New problems: {n}", "新问题：{n}", "新しい問題：{n}", "새 문제: {n}"],
+  problems_next: ["The next one is due on {day}.", "下一题：{day}。", "次の出題は {day} です。", "다음 문제는 {day}에 나옵니다."],
+  problems_what: [
+    "Positions of your games where a move lost much, and one alone was right.",
+    "你的棋局中失误较大、且只有一手正确的局面。",
+    "自分の対局で大きく損をした、正解が一手だけの局面です。",
+    "내 대국에서 크게 손해를 본, 정답이 한 수뿐인 장면입니다.",
+  ],
+  show_answer: ["Show the answer", "显示正解", "正解を見る", "정답 보기"],
+  solve: ["Solve", "做题", "解く", "풀기"],
+  try_again: ["Try again", "重试", "やり直す", "다시 하기"],
   no_candidates: ["Nothing analysed here yet.", "尚未分析。", "未解析です。", "아직 분석하지 않았습니다."],
   open: ["Open", "打开", "開く", "열기"],
   opponent: ["Opponent", "对手", "相手", "상대"],
@@ -160,6 +181,9 @@ export const language = () => LANGUAGES[chosen];
 export function t(name, values = {}) {
   return TEXTS[name][chosen].replace(/\{(\w+)\}/g, (_, key) => values[key]);
 }
+
+/** What the server says in English, in the language that was chosen where it has named one of our texts. */
+export const translated = ({ key, values }, text) => (key in TEXTS ? t(key, values) : text);
 
 /** "Black" or "White". */
 export const side = (colour) => t(colour === 1 ? "black" : "white");
