@@ -17,6 +17,7 @@ from gtp_engine.configuration.parameters import Count, Number, config_options, p
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError, explain
 from gtp_engine.players import check_files, compile_beside
+from gtp_engine.review.texts import TEXTS
 from gtp_engine.session.records import ABSENT, DEFAULT_VISITS, Record, read_record
 from nobi_machine.interruption import EXIT_INTERRUPTED
 from nobi_machine.locks import folder_for_one
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from gtp_engine.review.problems import Problem
     from gtp_engine.review.search import Plan
 
-LANGUAGES = ("en", "zh", "ja", "ko")
 DEFAULT_LEAST = 4.0
 EXIT_FAILURE = 1
 """A game could not be reviewed, or its review could not be written."""
@@ -72,7 +72,7 @@ class Subject(NamedTuple):
               help="Say where the points of the ten worst moves of each side went, as areas of the board.")  # fmt: skip
 @click.option("--problems", "finds_problems", is_flag=True,
               help="Keep positions where one move alone was right, for the problems of `nobi web`.")  # fmt: skip
-@click.option("--language", type=click.Choice(LANGUAGES), default="en", show_default=True, help="Of --why.")
+@click.option("--language", type=click.Choice(list(TEXTS)), default="en", show_default=True, help="Of --why.")
 @click.option("--json", "prints_json", is_flag=True, help="Print the review as one JSON object instead of tables.")
 @parameter_options("review", absent=ABSENT)
 @config_options

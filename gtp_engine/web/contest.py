@@ -10,7 +10,8 @@ import numpy as np
 
 from go_rules.agreement import may_have_dead
 from go_rules.game import Game
-from go_rules.points import COLOUR_LETTERS, opponent
+from go_rules.points import COLOUR_LETTERS, EMPTY, PASS, opponent
+from go_rules.sgf.reader import Setup
 from gtp_engine.errors import Refused
 from gtp_engine.play.words import RESIGNED
 from gtp_engine.review.judged import JudgedMove
@@ -19,9 +20,11 @@ from gtp_engine.session.thinking import legal_choice
 from gtp_engine.web import requests
 from gtp_engine.web.counting import Count
 from gtp_engine.web.engine import Engine
-from gtp_engine.web.game import ANALYSE, ON_TIME, PLAY, OpenGame, require_level
+from gtp_engine.web.game import ANALYSE, ON_TIME, PLAY, OpenGame
 from gtp_engine.web.levels import LEVELS
 from gtp_engine.web.problems import OPEN, RIGHT, SHOWN, SOLVED_LOSS, WRONG, Asked, Problems
+from gtp_engine.web.ranks import RANKS, require_level
+from gtp_engine.web.refusals import Translated
 from gtp_engine.web.reviewing import GameReview, Interrupted
 from gtp_engine.web.shared import SharedGame
 from gtp_engine.web.tree import Node
@@ -48,16 +51,33 @@ class Contest:
         """Play the person's move where the game stands, or a variation. Raises Refused."""
         with self._shared.lock:
             game, node = self._shared.game, self._shared.game.tree.node(play.node)
-            goes_on = game.goes_on and node is game.at
+            goes_on, point = game.goes_on and node is game.at, game.tree.from_page(play.point)
+            if game.to_place:
+                return {"node": self._place(game, point).id}
             if goes_on and game.is_engines_turn:
-                raise Refused("it is the engine's turn")
-            child = game.tree.play(node, node.to_play, game.tree.from_page(play.point))
+                raise Translated("it is the engine's turn", "engines_turn")
+            child = game.tree.play(node, node.to_play, point)
             if goes_on:
                 self._moved(child)
             else:
-                game.at = child if game.mode == ANALYSE else game.at
+                if game.mode == ANALYSE:
+                    game.stand(child)
                 self._shared.changed(child)
+                if game.mode == ANALYSE:
+                    self.go_on()
             return {"node": child.id}
+
+    def _place(self, game: OpenGame, point: int) -> Node:
+        """Place one of black's handicap stones. Raises Refused."""
+        tree, root = game.tree, game.tree.root
+        if point == PASS or tree.board(root).position["board"][point] != EMPTY:
+            raise Translated("black's stones are placed first, on empty points", "illegal")
+        before = [stone.point for stone in root.step.stones] if isinstance(root.step, Setup) else []
+        tree.place_handicap((*before, point), is_whole=game.to_place == 1)
+        game.to_place -= 1
+        self._shared.changed(root)
+        self.go_on()
+        return root
 
     def undo(self, _: requests.Request) -> None:
         """Take the person's last move back, or the resignation; in analysis the last move. Raises Refused."""
@@ -66,7 +86,7 @@ class Contest:
             if game.mode == ANALYSE:
                 if node.parent is None:
                     raise Refused("there is no move to take back")
-                game.at = node.parent
+                game.stand(node.parent)
                 self._shared.changed(removed=() if node.children else game.tree.remove(node))
                 return
             if game.result != _won_by(opponent(game.person), RESIGNED):
@@ -128,7 +148,7 @@ class Contest:
         is_to_be_judged = (game.teaching or game.is_asked) and game.is_engines_turn and not is_judged
         if not is_to_be_judged:
             self._start_clock()
-        if not game.goes_on:
+        if game.to_place or not game.may_be_counted:
             return
         position = game.tree.board(node).copy()
         if is_finished(position):
@@ -139,7 +159,7 @@ class Contest:
     def _moved(self, child: Node) -> None:
         """Go on with the game after a move of either side."""
         game = self._shared.game
-        game.at, game.count = child, None
+        game.stand(child)
         is_reordered = not game.file and game.tree.promote(child)
         if game.clock is not None:
             game.clock.press(0)
@@ -213,6 +233,10 @@ class Contest:
 
     def _move(self, game: OpenGame, position: Game, stop: threading.Event) -> tuple[int, SearchResult]:
         """The engine's move, PASS or RESIGN, and the search that found it."""
+        if game.level in RANKS:
+            clock = None if game.clock is None else game.clock.clock
+            decision = self._engine.imitate(RANKS[game.level], position, clock, stop)
+            return decision.point, decision.result
         level, clock, colour = LEVELS[game.level], game.clock, position.to_play
         self._engine.sit_down(position, None if clock is None else clock.clock)
         session = self._engine.session
@@ -359,7 +383,8 @@ class Contest:
                 dead = self._engine.dead_stones(position, stop)
             found = Count(position, dead)
             with self._shared.lock:
-                if self._goes_on_at(game, node) and is_finished(position):
+                is_there = self._shared.game is game and game.at is node and game.may_be_counted
+                if is_there and is_finished(position):
                     game.count = found
                     self._shared.tell()
             return found.told()

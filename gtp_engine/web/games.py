@@ -32,6 +32,7 @@ class Situation(msgspec.Struct):
     level: int
     teaching: bool
     limit: float
+    to_place: int = 0
 
 
 PROPERTY = "NOBI"

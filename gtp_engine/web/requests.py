@@ -35,7 +35,8 @@ class ClockTerms(Request):
 
 
 class New(Request):
-    """A game to begin; `free_handicap` are points where black has stones, in place of the customary ones."""
+    """A game to begin; `free_handicap` are points where black has stones, in place of the customary ones. `is_free`:
+    whether a person who plays black places the `handicap` stones, move by move."""
 
     width: Side = 19
     height: Side = 19
@@ -43,6 +44,7 @@ class New(Request):
     rules: str = DEFAULT_PRESET
     handicap: Count = 0
     free_handicap: list[int] = []
+    is_free: bool = False
     person: Colour = BLACK
     level: int = FULL
     teaching: bool = False

@@ -129,9 +129,11 @@ def make_app(table: Table, streams: Streams, entrance: Entrance) -> Starlette:
     async def index(_request: Request) -> Response:
         return FileResponse(PAGE / "index.html")
 
-    async def events(_request: Request) -> Response:
+    async def events(request: Request) -> Response:
         if not streams.has_room:
             return _error(503, "too many pages look on")
+        if request.method == "HEAD":  # a page asks why it was not let in
+            return Response()
         return StreamingResponse(streams.events(table.hello), media_type="text/event-stream")
 
     async def download(_request: Request) -> Response:

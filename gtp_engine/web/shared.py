@@ -81,7 +81,7 @@ class SharedGame:
         except OSError as error:
             game.kept = None
             self._rename()
-            self.say(f"{explain(error)}; from now on the game is kept in another file")
+            self.say(f"{explain(error)}; from now on the game is kept in another file", key="kept_elsewhere")
         try:
             while game.kept is None:
                 kept = GameFiles(self.games.path_of(game.id))

@@ -16,6 +16,9 @@ const DOTS = 8;
 /** So many moves of a variation are shown on the board. */
 const LONGEST_LINE = 16;
 
+/** So many positions are deleted without a question. */
+const FEW = 3;
+
 /** Points that a mistake loses. */
 const MISTAKE = 2;
 /** How long a move's node may take to come after the answer: the stream may have to be opened anew. */
@@ -71,7 +74,7 @@ const listeners = {
   nodes(change) {
     if (!game || change.game !== game.id) return;
     const followed = view === game.at;
-    const was = { offer: game.offer?.node, count: Boolean(game.count), result: game.result, problem: game.problem?.state };
+    const was = { offer: game.offer?.node, count: Boolean(game.count), result: game.result, problem: game.problem?.state, toPlace: game.to_place };
     const { game: _, ...fields } = change;
     game.update(fields);
     game.clockAt = performance.now();
@@ -83,7 +86,7 @@ const listeners = {
     const newest = game.node(game.at);
     if (fields.nodes?.includes(newest) && game.mode === "play" && newest.colour) heard(newest);
     const isOther = game.result !== was.result || game.problem?.state !== was.problem;
-    if (game.offer?.node !== was.offer || isOther) sayHowItStands();
+    if (game.offer?.node !== was.offer || game.to_place !== was.toPlace || isOther) sayHowItStands();
     if (Boolean(game.count) !== was.count || isOther) layOut();
     draw();
   },
@@ -116,7 +119,7 @@ const listeners = {
     [game.clock, game.clockAt] = [clock, performance.now()];
   },
   message: (message) => say(translated(message, message.text), message.kind),
-  lost: (isShutOut) => say(t(isShutOut ? "no_entry" : "lost_connection"), "error"),
+  lost: (why) => say(t(why), "error"),
 };
 const server = record ? null : new Server(listeners);
 
@@ -142,7 +145,8 @@ function heard(node) {
 
 /** Say what the game waits for, or how it has ended, in place of what was said before. */
 function sayHowItStands() {
-  if (game.offer) offer(game.offer);
+  if (game.to_place) say(t("place_stones", { n: game.to_place }));
+  else if (game.offer) offer(game.offer);
   else if (game.problem) sayProblem(game.problem);
   else say(game.result ? t("result", { text: game.result }) : "");
 }
@@ -352,14 +356,14 @@ async function putMark(kind, point) {
 
 function newGame() {
   askForGame(hello, options.last, async (answers) => {
-    const { size, clockKind, main, period, periods, increment, ...terms } = answers;
+    const { size, clockKind, main, period, periods, increment, isFree, ...terms } = answers;
     const clocks = {
       none: null,
       absolute: { main: 60 * main },
       byoyomi: { main: 60 * main, byo_seconds: period, periods },
       fischer: { main: 60 * main, increment },
     };
-    await server.ask("new", { width: size, height: size, clock: clocks[clockKind], ...terms });
+    await server.ask("new", { width: size, height: size, clock: clocks[clockKind], is_free: isFree, ...terms });
     set({ last: answers });
   });
 }
@@ -590,13 +594,19 @@ function buttonsOfEditing(button, isPlay) {
             button(text, () => ((tool = kind), layOut()), { "aria-pressed": String(tool === kind) }))),
           el("div", { class: "row" },
             button(t("main_line"), () => ask("edit", { node: view, promote: true })),
-            button(t("delete_branch"), () => ask("edit", { node: view, delete: true }))),
+            button(t("delete_branch"), deleteBranch)),
           el("textarea", {
             "aria-label": t("comment"), placeholder: t("comment"),
             onchange: (event) => ask("edit", { node: view, comment: event.target.value }),
           }),
         ]),
   );
+}
+
+/** Delete what is looked at and all that follows, if that is meant where it is much. */
+function deleteBranch() {
+  const n = game.below(view);
+  if (n <= FEW || confirm(t("delete_moves_sure", { n }))) ask("edit", { node: view, delete: true });
 }
 
 function resign() {

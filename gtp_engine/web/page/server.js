@@ -35,10 +35,10 @@ export class Server {
     };
   }
 
-  /** Find out whether nobody answers, or a server that was started anew and does not know this page. */
+  /** Find out whether nobody answers, or a server that was started anew and does not know this page, or has too many. */
   async #lost() {
-    const isShutOut = await fetch("/page/icon.svg").then((answer) => answer.status === 403, () => false);
-    this.#listeners.lost(isShutOut);
+    const status = await fetch("/api/events", { method: "HEAD" }).then((answer) => answer.status, () => 0);
+    this.#listeners.lost({ 403: "no_entry", 503: "too_many_pages" }[status] ?? "lost_connection");
   }
 
   #close() {
