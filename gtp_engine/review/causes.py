@@ -66,7 +66,8 @@ class Cause:
 
     colour: int
     point: int
-    best: int
+    best: int | None
+    """None where it is not to be said."""
     loss: float
     """Points that it lost, by the confirming search."""
     areas: tuple[Area, ...]
@@ -85,7 +86,7 @@ class Cause:
         return {
             "points_lost": self.loss,
             "pass_cost": self.pass_cost,
-            "best": to_vertex(self.best, height),
+            "best": None if self.best is None else to_vertex(self.best, height),
             "refutation": [to_vertex(point, height) for point in self.refutation],
             "areas": [
                 {
@@ -234,8 +235,9 @@ def _said(cause: Cause, texts: Texts, language: str, height: int) -> str:
     said = texts.loss.format(move=vertex(cause.point), n=round(cause.loss))
     if areas:
         said += texts.areas.format(areas=areas)
-    best = texts.urgent if cause.pass_cost >= URGENT else texts.better
-    said += best.format(best=vertex(cause.best))
+    if cause.best is not None:
+        best = texts.urgent if cause.pass_cost >= URGENT else texts.better
+        said += best.format(best=vertex(cause.best))
     if cause.refutation:
         said += texts.refutation.format(line=" ".join(vertex(point) for point in cause.refutation[:5]))
     return said + ("." if language in ("en", "ko") else "。")

@@ -234,8 +234,8 @@ class Contest:
     def _move(self, game: OpenGame, position: Game, stop: threading.Event) -> tuple[int, SearchResult]:
         """The engine's move, PASS or RESIGN, and the search that found it."""
         if game.level in RANKS:
-            clock = None if game.clock is None else game.clock.clock
-            decision = self._engine.imitate(RANKS[game.level], position, clock, stop)
+            own_clock = None if game.clock is None else game.clock.clock
+            decision = self._engine.imitate(RANKS[game.level], position, own_clock, stop)
             return decision.point, decision.result
         level, clock, colour = LEVELS[game.level], game.clock, position.to_play
         self._engine.sit_down(position, None if clock is None else clock.clock)
@@ -332,7 +332,7 @@ class Contest:
             self._shared.tell(node)
         if problem.state == WRONG:
             review = GameReview(self._shared, self._engine, CAUSE_VISITS)
-            self._engine.do_later([lambda stop: review.explain(node, stop)])
+            self._engine.do_later([lambda stop: review.explain(node, stop, names_best=False)])
 
     def _answered(self, game: OpenGame, problem: Asked, state: str) -> None:
         """Write down how the person has answered a problem, if that is the first answer."""

@@ -3,6 +3,7 @@ position, then where the points of the worst moves went, and then for problems w
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -70,8 +71,9 @@ class GameReview:
             for node, _ in [each for each in bad if each[1].colour == colour][:MOST_EXPLAINED]:
                 self.explain(node, stop)
 
-    def explain(self, node: Node, stop: threading.Event) -> None:
-        """Look for the cause of a move that was bad, unless that was done, and tell pages of it. A task."""
+    def explain(self, node: Node, stop: threading.Event, names_best: bool = True) -> None:
+        """Look for the cause of a move that was bad, unless that was done, and tell pages of it. `names_best`: whether
+        it says what was better. A task."""
         position = self._position(node.parent)
         if node.move is None or node.cause is not None or ("cause", node.id) in self._done or position is None:
             return
@@ -82,7 +84,7 @@ class GameReview:
         with self._shared.lock:
             self._done.add(("cause", node.id))
             if cause is not None and self._is_there(node):
-                node.cause = cause
+                node.cause = cause if names_best else dataclasses.replace(cause, best=None)
                 self._shared.tell(node)
 
     def _find_problems(self, problems: Problems, stop: threading.Event) -> None:
