@@ -295,8 +295,13 @@ def _review(
             def progress(visits: int, unit: str) -> None:
                 bar.update(bar.done + (visits if unit else 0), (bar.total or 0) - (0 if unit else visits), unit)
 
+            reviewed = list(searches.review(plans, results, progress, subjects if language else ()))
+            judged = {name: moves for name, moves in reviewed if name in subjects}
+            found = list(searches.problems(plans, judged, results, progress)) if finds_problems else []
+            if stop.is_set():
+                return failures
             beside: list[Sequence[JudgedMove]] = []
-            for name, moves in searches.review(plans, results, progress, subjects if language else ()):
+            for name, moves in reviewed:
                 if name not in subjects:
                     beside.append(moves)
                     continue
@@ -327,10 +332,6 @@ def _review(
                     if not isinstance(error, FileExistsError) or read_regular(target, len(content)) != content:
                         note(explain(error))
                         failures += 1
-            if finds_problems:
-                reviewed = {name: plan for name, plan in plans.items() if name in made}
-                judged = {name: review.moves for name, review in made.items()}
-                found = list(searches.problems(reviewed, judged, results, progress))
     finally:
         searches.close()
     if finds_problems:

@@ -245,10 +245,10 @@ class Searches:
         its position, and the number of the move. Nothing is yielded if `stop` is set. Raises EvaluatorError and
         OSError."""
         asked: list[tuple[str, JudgedMove, Unit]] = []
-        for name, plan in plans.items():
-            before = {planned.number: planned.before for planned in plan.moves}
-            for move in suspects(judged[name]):
-                unit = self._unit(f"{name}, move {move.number}", plan, [before[move.number]], 0, move=move)
+        for name, moves in judged.items():
+            before = {planned.number: planned.before for planned in plans[name].moves}
+            for move in suspects(moves):
+                unit = self._unit(f"{name}, move {move.number}", plans[name], [before[move.number]], 0, move=move)
                 asked.append((name, move, unit))
                 progress(-_visits(unit), "")
         self._run((unit for _, _, unit in asked), results, progress)

@@ -59,12 +59,12 @@ class Contest:
             child = game.tree.play(node, node.to_play, point)
             if goes_on:
                 self._moved(child)
-            else:
-                if game.mode == ANALYSE:
-                    game.stand(child)
+            elif game.mode == ANALYSE:
+                game.stand(child)
                 self._shared.changed(child)
-                if game.mode == ANALYSE:
-                    self.go_on()
+                self.go_on()
+            else:
+                self._shared.changed(child)
             return {"node": child.id}
 
     def _place(self, game: OpenGame, point: int) -> Node:
@@ -178,7 +178,7 @@ class Contest:
         game, node = self._shared.game, self._shared.game.at
         if self._flag is not None:
             self._flag.cancel()
-        if game.clock is None or not game.goes_on:
+        if game.clock is None or game.to_place or not game.goes_on:
             return
         game.clock.press(node.to_play)
         self._shared.publish("clock", {"game": game.id, "clock": game.clock.told()})

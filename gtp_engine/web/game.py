@@ -16,7 +16,7 @@ from gtp_engine.web.counting import Count, GameClock
 from gtp_engine.web.games import PROPERTY, Situation
 from gtp_engine.web.levels import FULL
 from gtp_engine.web.problems import OPEN, Asked
-from gtp_engine.web.ranks import levels
+from gtp_engine.web.ranks import NAMES, levels
 from gtp_engine.web.tree import GameTree, Node
 
 PLAY, ANALYSE = "play", "analyse"
@@ -103,7 +103,7 @@ class OpenGame:
             return
         for name, colour in (("PB", BLACK), ("PW", WHITE)):
             self.tree.write_text(
-                self.tree.root, name, PERSON if self.person == colour else f"Nobi, {levels().get(self.level, '')}"
+                self.tree.root, name, PERSON if self.person == colour else f"Nobi, {NAMES[self.level]}"
             )
 
     def terms(self) -> dict[str, Any]:

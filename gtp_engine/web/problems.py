@@ -68,8 +68,8 @@ class Asked:
     """In how many days it is due again."""
 
     def told(self, on_page: Callable[[int], int]) -> dict[str, Any]:
-        """Return what pages are told: the answer only where it was given."""
-        best = [] if self.state == OPEN else [on_page(point) for point in self.best[:LONGEST_LINE]]
+        """Return what pages are told: the answer only where it was found or shown."""
+        best = [on_page(point) for point in self.best[:LONGEST_LINE]] if self.state in (RIGHT, SHOWN) else []
         return {"state": self.state, "node": self.node, "loss": self.loss, "days": self.days, "best": best}
 
 
@@ -85,8 +85,10 @@ class Problems:
         key, content = _written(game, problem, source)
         if any(each.key == key for each in self._kept()):
             return False
-        with contextlib.suppress(FileExistsError):  # another process has just found it
+        try:
             create_whole(folder_of_ours(self.folder) / f"{_day(0)}-0-{key}.sgf", content)
+        except FileExistsError:  # another process has just found it
+            return False
         return True
 
     def next(self) -> tuple[GameTree, Asked]:
@@ -119,14 +121,18 @@ class Problems:
 
     def told(self) -> dict[str, Any]:
         """Return what pages are told: how many are due, how many there are, and when the next one is due."""
-        kept, due = self._kept(), self._due()
-        days = [each.due for each in kept if each.solved <= len(DAYS)]
-        day = min(days, default="")
-        return {"due": len(due), "count": len(kept), "next": "-".join(filter(None, (day[:4], day[4:6], day[6:])))}
+        kept = self._kept()
+        day = min((each.due for each in kept if each.solved <= len(DAYS)), default="")
+        day = day and f"{day[:4]}-{day[4:6]}-{day[6:]}"
+        return {"due": len(self._due()), "count": len(kept), "next": day}
 
     def collection(self) -> bytes:
         """Return all problems as the games of one SGF file. Raises OSError."""
-        return b"".join(read_regular(each.path, MAX_BYTES) for each in sorted(self._kept(), key=lambda each: each.key))
+        parts = []
+        for each in sorted(self._kept(), key=lambda each: each.key):
+            with contextlib.suppress(FileNotFoundError):  # another process has just renamed it
+                parts.append(read_regular(each.path, MAX_BYTES))
+        return b"".join(parts)
 
     def _kept(self) -> list[_Kept]:
         found = []

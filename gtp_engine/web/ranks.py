@@ -8,6 +8,8 @@ from nets.at_hand import AtHand, at_hand
 
 RANKS = dict(enumerate([*(f"{n}k" for n in range(18, 0, -1)), *(f"{n}d" for n in range(1, 10))], start=101))
 """The ranks by the numbers of their levels, the weakest first."""
+NAMES = {level.id: level.name for level in LEVELS.values()} | RANKS
+"""Of all levels, by their numbers."""
 
 
 def network_of_people() -> AtHand | None:
@@ -17,8 +19,9 @@ def network_of_people() -> AtHand | None:
 
 def levels() -> dict[int, str]:
     """Return the names of all levels that can be played now, by their numbers."""
-    names = {level.id: level.name for level in LEVELS.values()}
-    return names | RANKS if network_of_people() is not None else names
+    if network_of_people() is not None:
+        return NAMES
+    return {each: name for each, name in NAMES.items() if each not in RANKS}
 
 
 def require_level(level: int) -> None:

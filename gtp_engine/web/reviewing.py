@@ -92,13 +92,17 @@ class GameReview:
         game, judged = self._game, self._judged()
         person = game.person if game.mode == PLAY else 0
         nodes = {move.number: node for node, move in judged}
+
+        def search(position: Game, visits: int, moves: MoveFilter | None) -> SearchResult:
+            return self._search(position, visits, stop, moves)
+
         for move in suspects(move for _, move in judged if person in (0, move.colour)):
             node = nodes[move.number]
             position = self._position(node.parent)
             if ("problem", node.id) in self._done or position is None:
                 continue
             self._engine.say(f"{move.number}?")
-            problem = find_problem(position, move, lambda *asked: self._search(asked[0], asked[1], stop, asked[2]))
+            problem = find_problem(position, move, search)
             if problem is not None:
                 source = source_of((game.tree.text("PB"), game.tree.text("PW")), game.file, move.number)
                 self._found += problems.add(position, problem, source)

@@ -44,12 +44,18 @@ function choice(id, values, chosen) {
 
 const number = (id, value, attributes = {}) => el("input", { id, type: "number", value, ...attributes });
 
+const USUAL_LEVEL = 7;
+
 /** Ask for a new game. `last`: what was answered the last time. `begin(answers)` begins it. */
 export function askForGame({ rules, levels }, last, begin) {
   const parts = {
     size: choice("size", [9, 13, 19].map((size) => [size, `${size}×${size}`]), last.size ?? 9),
     person: choice("person", [[1, t("black")], [2, t("white")], [0, t("look_only")]], last.person ?? 1),
-    level: choice("level", levels.map(({ id, name, is_rank }) => [id, is_rank ? t("rank", { name }) : `${id}: ${name}`]), last.level ?? 7),
+    level: choice(
+      "level",
+      levels.map(({ id, name, is_rank }) => [id, is_rank ? t("rank", { name }) : `${id}: ${name}`]),
+      levels.some(({ id }) => id === last.level) ? last.level : USUAL_LEVEL,
+    ),
     handicap: choice("handicap", [0, 2, 3, 4, 5, 6, 7, 8, 9].map((count) => [count, String(count)]), last.handicap ?? 0),
     isFree: el("input", { id: "is-free", type: "checkbox", checked: Boolean(last.isFree) }),
     komi: number("komi", last.komi ?? "", { step: 0.5, min: -100, max: 100, placeholder: t("komi_usual") }),

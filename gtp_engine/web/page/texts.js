@@ -137,7 +137,7 @@ const TEXTS = {
   played: ["{side} {point}", "{side} {point}", "{side} {point}", "{side} {point}"],
   points_n: ["{n} points", "{n} 目", "{n} 目", "{n}집"],
   prisoners: ["prisoners", "提子", "アゲハマ", "사석"],
-  rank: ["as a {name} plays", "模仿 {name} 水平", "{name} の打ち方", "{name}처럼"],
+  rank: ["like people of {name}", "模仿 {name} 水平", "{name} の打ち方", "{name}처럼"],
   refutation: ["The answer", "对方应手", "相手の応手", "상대의 응수"],
   resign: ["Resign", "认输", "投了", "기권"],
   resign_sure: ["Resign this game?", "确定认输？", "投了しますか？", "기권하시겠습니까?"],
