@@ -158,25 +158,28 @@ class Engine:
         colour: int = 0,
         moves: MoveFilter | None = None,
     ) -> SearchResult:
-        """Search a position as for an analyst, with `colour` to move or whose turn it is. `moves`: all that are looked
-        at."""
+        """Search a position as for an analyst, with `colour` to move or whose turn it is. `moves`: which may be
+        looked at."""
         own = self.session.game
         if (own.width, own.height) != (game.width, game.height):
-            _sit_down(self.session, game, None)
+            self.sit_down(game, None)
         return self.session.analyse(limits, stop, colour=colour or None, report=report, game=game, filter=moves)
 
     def dead_stones(self, game: Game, stop: threading.Event) -> frozenset[int]:
         """Return the points of the stones that are dead at the end of a game."""
-        _sit_down(self.session, game, None)
+        self.sit_down(game, None)
         return self.session.estimate(stop).dead
 
     def glance(self, game: Game, stop: threading.Event, colour: int) -> SearchResult:
         """Search a position for a moment, with ownership in the result."""
         return self.analyse(game, MOMENT, stop, OWNERSHIP_AT_THE_END, colour)
 
-    def sit_down(self, game: Game, clock: Clock | None) -> None:
-        """Have the session go on with a game, on this clock."""
-        _sit_down(self.session, game, clock)
+    def sit_down(self, game: Game, clock: Clock | None, session: Session | None = None) -> None:
+        """Have a session, the usual one if none is named, go on with a game on this clock."""
+        session = session or self.session
+        session.clock = Clock()
+        session.replace_game(game.copy(), game.komi)
+        session.clock = clock or Clock()
 
     def imitate(self, rank: str, game: Game, clock: Clock | None, stop: threading.Event) -> Decision:
         """Think of a move as people of a rank play it, with a HumanSL network at hand. Raises Refused."""
@@ -194,7 +197,7 @@ class Engine:
         evaluator = self._imitator.player.evaluator
         assert evaluator is not None, "the player draws moves from a network's policy"
         evaluator.use_profile(parse_profile(f"rank_{rank}"))
-        _sit_down(self._imitator, game, clock)
+        self.sit_down(game, clock, self._imitator)
         return self._imitator.think(game.to_play, stop)
 
     def use(self, configuration: Configuration) -> None:
@@ -299,9 +302,3 @@ class Engine:
             self._finished = look.key
             look.report(result, True)
         self._on_state("ready", "")
-
-
-def _sit_down(session: Session, game: Game, clock: Clock | None) -> None:
-    session.clock = Clock()
-    session.replace_game(game.copy(), game.komi)
-    session.clock = clock or Clock()

@@ -171,7 +171,7 @@ function sayProblem({ state, node, loss, days, best }) {
   const act = (name, what) => ({ text: t(name), act: () => ask("problem", { do: what }) });
   const again = act("try_again", "again"), show = act("show_answer", "show");
   const next = hello.problems.due ? [act("next_problem", "next")] : [];
-  const toPlay = game.node(game.root).to_play, move = node === null ? "" : game.vertex(game.node(node).point);
+  const toPlay = game.node(game.root).to_play, move = game.vertex(game.node(node)?.point ?? PASS);
   const answers = {
     open: () => say(t("problem_open", { side: side(toPlay) }), "info", [show]),
     right: () => say(`${t("problem_right")} ${t(days ? "problem_again" : "problem_known", { n: days })}`, "info", next),
@@ -559,7 +559,7 @@ function layOut() {
           button(t("pass"), () => play(PASS), { id: "pass" }),
           undo,
           game.problem?.state === "open" ? "" : button(t("hint"), hint, { id: "hint" }),
-          button(t("resign"), resign, { id: "resign" }),
+          game.problem ? "" : button(t("resign"), resign, { id: "resign" }),
         ]
       : [
           toggle("analyse", t("analyse"), () => set({ analyse: !options.analyse }), options.analyse),
