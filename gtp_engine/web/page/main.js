@@ -43,7 +43,7 @@ let counted = null;
 let threatened = null;
 /** A node that an answer has named and that has not arrived yet. */
 let awaited = null, arrived = null;
-const count = () => counted ?? game.count;
+const count = () => counted ?? (view === game.at ? game.count : null);
 /** The stones with a move that the server has not confirmed. */
 let tried = null;
 
@@ -74,7 +74,10 @@ const listeners = {
   nodes(change) {
     if (!game || change.game !== game.id) return;
     const followed = view === game.at;
-    const was = { offer: game.offer?.node, count: Boolean(game.count), result: game.result, problem: game.problem?.state, toPlace: game.to_place };
+    const was = {
+      offer: game.offer?.node, count: Boolean(game.count), result: game.result, problem: game.problem?.state,
+      toPlace: game.to_place,
+    };
     const { game: _, ...fields } = change;
     game.update(fields);
     game.clockAt = performance.now();
@@ -278,8 +281,8 @@ const isContest = () => game.mode === "play" && game.person !== 0 && !game.resul
 // --- What is done -------------------------------------------------------------------------------------------------
 
 async function clicked(point, event = {}) {
-  if (game.count) return ask("dead", { point });
   if (counted) return;
+  if (count()) return ask("dead", { point });
   if (tool !== "play") return edit(point, event);
   await play(point);
 }
@@ -382,8 +385,9 @@ async function playOn() {
 }
 
 async function score() {
-  counted = game.count ? null : await ask("score", { node: view });
-  if (game.count) counted = null;
+  const place = view, isCounted = () => view === game.at && game.count;
+  const found = isCounted() ? null : await ask("score", { node: view });
+  if (view === place) counted = isCounted() ? null : found;
   layOut();
 }
 
@@ -459,8 +463,8 @@ function drawNow() {
   showEngine(byId("engine"), engine, analysis, toPlay, options.perspective);
   if (shown) {
     showCount(byId("candidates"), shown, {
-      agree: game.count && (() => ask("agree")),
-      again: game.count ? () => ask("undo") : leaveCount,
+      agree: !counted && (() => ask("agree")),
+      again: counted ? leaveCount : () => ask("undo"),
     });
   } else if (isShown && options.analyse) {
     showCandidates(byId("candidates"), game, moves, toPlay, options.perspective, next, {

@@ -162,6 +162,11 @@ def test_positions_are_analysed_and_two_pages_see_the_same(pages: Pages) -> None
     wait_for_stones(page, 3)
     page.click("#score")
     page.wait_for_selector("#candidates td:has-text('total')")
+    page.locator("#candidates button").last.click()
+    for _ in range(2):
+        page.click("#pass")
+    page.click("#candidates button.main")  # who plays both sides agrees with the count
+    playwright.expect(page.locator("#message")).to_contain_text("Result:", timeout=PATIENCE)
 
 
 @pytest.mark.slow
