@@ -210,6 +210,12 @@ class Contest:
         future.add_done_callback(report)
         return future
 
+    def _imitate(self, game: OpenGame, position: Game, stop: threading.Event) -> tuple[int, SearchResult]:
+        """A move as people of a rank play it, and the search that found it."""
+        clock = None if game.clock is None else game.clock.clock
+        decision = self._engine.imitate(RANKS[game.level], position, clock, stop)
+        return decision.point, decision.result
+
     def _reply(self, game: OpenGame, node: Node, position: Game, is_to_be_judged: bool, stop: threading.Event) -> None:
         """Say what the person's move has lost, where that is taught, and answer it unless it may be taken back. A
         task."""
@@ -221,7 +227,8 @@ class Contest:
             if not self._goes_on_at(game, node) or game.offer is not None or game.is_asked:
                 return
             self._start_clock()
-        point, result = self._move(game, position, stop)
+        move = self._imitate if game.level in RANKS else self._move
+        point, result = move(game, position, stop)
         with self._shared.lock:
             if not self._goes_on_at(game, node):
                 return
@@ -233,10 +240,6 @@ class Contest:
 
     def _move(self, game: OpenGame, position: Game, stop: threading.Event) -> tuple[int, SearchResult]:
         """The engine's move, PASS or RESIGN, and the search that found it."""
-        if game.level in RANKS:
-            own_clock = None if game.clock is None else game.clock.clock
-            decision = self._engine.imitate(RANKS[game.level], position, own_clock, stop)
-            return decision.point, decision.result
         level, clock, colour = LEVELS[game.level], game.clock, position.to_play
         self._engine.sit_down(position, None if clock is None else clock.clock)
         session = self._engine.session
