@@ -239,7 +239,7 @@ class PropertyReader:
         """The root comes first. `file_name` may help to find out the encoding. Raises SgfError."""
         self.root = root = nodes[0]
         _require_go(root.get("GM", [b"1"])[0])
-        self.encoding = encoding_of(nodes, file_name).encoding
+        self.encoding, self.charset = encoding_of(nodes, file_name)
         self.width, self.height = _size(root.get("SZ", [b"19"])[0])
         self.handicap = self._handicap()
         self.programs = {*root.get("AP", [])}

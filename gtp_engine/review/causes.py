@@ -14,6 +14,7 @@ from typing import Any
 from go_rules.agreement import chains
 from go_rules.game import Game
 from go_rules.points import BLACK, PASS, board_points, to_vertex
+from gtp_engine.review.texts import REGIONS, TEXTS, Texts
 from search.result import SearchResult
 
 LEAST_LOSS = 2.0
@@ -65,7 +66,8 @@ class Cause:
 
     colour: int
     point: int
-    best: int
+    best: int | None
+    """None where it is not to be said."""
     loss: float
     """Points that it lost, by the confirming search."""
     areas: tuple[Area, ...]
@@ -84,7 +86,7 @@ class Cause:
         return {
             "points_lost": self.loss,
             "pass_cost": self.pass_cost,
-            "best": to_vertex(self.best, height),
+            "best": None if self.best is None else to_vertex(self.best, height),
             "refutation": [to_vertex(point, height) for point in self.refutation],
             "areas": [
                 {
@@ -112,7 +114,7 @@ def find_cause(game: Game, point: int, analyse: Analyse, visits: int) -> Cause |
     loss, changes = 0.0, list[dict[int, float]]()
     # Both times the same two moves are compared: against another best move, other areas would change.
     for more in (1, CONFIRMED_BY):
-        better, played = (analyse(_played(game, each), visits * more) for each in (best, point))
+        better, played = (analyse(after_move(game, each), visits * more) for each in (best, point))
         least = max(LEAST_LOSS, loss / 2)
         loss = played.lead - better.lead  # of the opponent's, who is to move
         if loss < least:
@@ -120,12 +122,13 @@ def find_cause(game: Game, point: int, analyse: Analyse, visits: int) -> Cause |
         owned = [_owned(game, each) for each in (better, played)]
         changes.append({each: owned[1][each] - owned[0][each] for each in owned[0] if each not in (point, best)})
     areas = tuple(area for area in _areas(game, changes[1], *owned) if _confirms(changes[0], area))
-    cost = 0.0 if best == PASS else analyse(_played(game, PASS), visits).lead - better.lead
+    cost = 0.0 if best == PASS else analyse(after_move(game, PASS), visits).lead - better.lead
     line = played.moves[0].pv[:LONGEST_LINE] if played.moves else ()
     return Cause(game.to_play, point, best, loss, areas, line, cost)
 
 
-def _played(game: Game, point: int) -> Game:
+def after_move(game: Game, point: int) -> Game:
+    """Return a copy of a game in which the side to move has played a point."""
     after = game.copy()
     after.play(game.to_play, point)
     return after
@@ -207,53 +210,6 @@ def _region(game: Game, points: list[int]) -> str:
 
 # --- In words ---------------------------------------------------------------------------------------------------------
 
-REGIONS = ("upper left", "upper side", "upper right", "left side", "centre", "right side", "lower left", "lower side",
-           "lower right")  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Texts:
-    """The sentences of one language. Numbers are whole: areas do not sum up to the loss, and decimals would say that
-    they do."""
-
-    regions: tuple[str, ...]
-    black: str
-    white: str
-    loss: str
-    area: str
-    chain: str
-    areas: str
-    urgent: str
-    better: str
-    refutation: str
-    comma: str
-
-
-TEXTS = {
-    "en": Texts(
-        ("the upper left", "the upper side", "the upper right", "the left side", "the centre", "the right side",
-         "the lower left", "the lower side", "the lower right"),
-        "black", "white", "{move} lost about {n} points", "{region} {change} around {point}",
-        " ({n} {colour} at {point})", ": {areas}", "; {best} was urgent", "; {best} was better",
-        ". The answer: {line}", ", ",
-    ),
-    "zh": Texts(
-        ("左上角", "上边", "右上角", "左边", "中央", "右边", "左下角", "下边", "右下角"),
-        "黑", "白", "{move} 约损 {n} 目", "{region}{change}（{point} 一带）", "（{point} 的 {n} 颗{colour}子）",
-        "：{areas}", "；{best} 是急所", "；{best} 更好", "。对方应手：{line}", "，",
-    ),
-    "ja": Texts(
-        ("左上", "上辺", "右上", "左辺", "中央", "右辺", "左下", "下辺", "右下"),
-        "黒", "白", "{move} は約 {n} 目の損", "{region}で{change}（{point} 付近）", "（{point} の{colour} {n} 子）",
-        "：{areas}", "。{best} が急所", "。{best} が優る", "。相手の応手：{line}", "、",
-    ),
-    "ko": Texts(
-        ("좌상귀", "상변", "우상귀", "좌변", "중앙", "우변", "좌하귀", "하변", "우하귀"),
-        "흑", "백", "{move}: 약 {n}집 손해", "{region} {change}({point} 부근)", "({point}의 {colour} {n}점)",
-        ": {areas}", "; {best} 자리가 급했습니다", "; {best} 쪽이 낫습니다", ". 상대의 응수: {line}", ", ",
-    ),
-}  # fmt: skip
-
 
 def _said(cause: Cause, texts: Texts, language: str, height: int) -> str:
     def vertex(point: int) -> str:
@@ -279,8 +235,9 @@ def _said(cause: Cause, texts: Texts, language: str, height: int) -> str:
     said = texts.loss.format(move=vertex(cause.point), n=round(cause.loss))
     if areas:
         said += texts.areas.format(areas=areas)
-    best = texts.urgent if cause.pass_cost >= URGENT else texts.better
-    said += best.format(best=vertex(cause.best))
+    if cause.best is not None:
+        best = texts.urgent if cause.pass_cost >= URGENT else texts.better
+        said += best.format(best=vertex(cause.best))
     if cause.refutation:
         said += texts.refutation.format(line=" ".join(vertex(point) for point in cause.refutation[:5]))
     return said + ("." if language in ("en", "ko") else "。")

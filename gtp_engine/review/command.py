@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +17,7 @@ from gtp_engine.configuration.parameters import Count, Number, config_options, p
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError, explain
 from gtp_engine.players import check_files, compile_beside
+from gtp_engine.review.texts import TEXTS
 from gtp_engine.session.records import ABSENT, DEFAULT_VISITS, Record, read_record
 from nobi_machine.interruption import EXIT_INTERRUPTED
 from nobi_machine.locks import folder_for_one
@@ -25,11 +26,12 @@ from nobi_machine.streams import note, print_json
 from nobi_machine.text import printable_path
 
 if TYPE_CHECKING:
+    from go_rules.game import Game
     from go_rules.sgf.variations import Branch
     from gtp_engine.review.judged import JudgedMove, Review
+    from gtp_engine.review.problems import Problem
     from gtp_engine.review.search import Plan
 
-LANGUAGES = ("en", "zh", "ja", "ko")
 DEFAULT_LEAST = 4.0
 EXIT_FAILURE = 1
 """A game could not be reviewed, or its review could not be written."""
@@ -68,7 +70,9 @@ class Subject(NamedTuple):
               help="Analyse the variations of the files, too: comments and marks.")  # fmt: skip
 @click.option("--why", "explains", is_flag=True,
               help="Say where the points of the ten worst moves of each side went, as areas of the board.")  # fmt: skip
-@click.option("--language", type=click.Choice(LANGUAGES), default="en", show_default=True, help="Of --why.")
+@click.option("--problems", "finds_problems", is_flag=True,
+              help="Keep positions where one move alone was right, for the problems of `nobi web`.")  # fmt: skip
+@click.option("--language", type=click.Choice(list(TEXTS)), default="en", show_default=True, help="Of --why.")
 @click.option("--json", "prints_json", is_flag=True, help="Print the review as one JSON object instead of tables.")
 @parameter_options("review", absent=ABSENT)
 @config_options
@@ -81,6 +85,7 @@ def review(
     last: int | None,
     percent: float,
     explains: bool,
+    finds_problems: bool,
     language: str,
     has_variations: bool,
     prints_json: bool,
@@ -134,6 +139,7 @@ def review(
                 parallel,
                 percent / 100,
                 language if explains else "",
+                finds_problems,
                 folder / RESULTS,
                 stop,
                 made,
@@ -245,6 +251,7 @@ def _review(
     parallel: int | None,
     least: float,
     language: str,
+    finds_problems: bool,
     path: Path,
     stop: threading.Event,
     made: dict[str, Review],
@@ -268,9 +275,9 @@ def _review(
     except ValueError as error:
         raise UserError(f"{printable_path(path)}: {error}; choose another --out") from None
     searches = Searches(configuration, configuration.engine.visits or DEFAULT_VISITS, parallel, stop)
-    if language and not searches.has_network:
+    if (language or finds_problems) and not searches.has_network:
         searches.close()
-        raise UserError("--why needs a player with a network")
+        raise UserError(f"{'--why' if language else '--problems'} needs a player with a network")
     failures = 0
     try:
         plans: dict[str, Plan] = {}
@@ -288,8 +295,13 @@ def _review(
             def progress(visits: int, unit: str) -> None:
                 bar.update(bar.done + (visits if unit else 0), (bar.total or 0) - (0 if unit else visits), unit)
 
+            reviewed = list(searches.review(plans, results, progress, subjects if language else ()))
+            judged = {name: moves for name, moves in reviewed if name in subjects}
+            found = list(searches.problems(plans, judged, results, progress)) if finds_problems else []
+            if stop.is_set():
+                return failures
             beside: list[Sequence[JudgedMove]] = []
-            for name, moves in searches.review(plans, results, progress, subjects if language else ()):
+            for name, moves in reviewed:
                 if name not in subjects:
                     beside.append(moves)
                     continue
@@ -322,6 +334,26 @@ def _review(
                         failures += 1
     finally:
         searches.close()
+    if finds_problems:
+        failures += _keep_problems(subjects, found)
+    return failures
+
+
+def _keep_problems(subjects: Mapping[str, Subject], found: Iterable[tuple[str, Game, int, Problem]]) -> int:
+    """Keep the problems that were found in games, and say on stderr how many are new. Return how many could not be
+    kept, which is said, too."""
+    from gtp_engine.web.problems import Problems, source_of
+
+    problems, new, failures = Problems(), 0, 0
+    for name, game, number, problem in found:
+        record = subjects[name].record
+        source = source_of((record.game.black, record.game.white), record.path.name, number)
+        try:
+            new += problems.add(game, problem, source)
+        except OSError as error:
+            note(explain(error))
+            failures += 1
+    note(f"new problems: {new}; `nobi web` asks them")
     return failures
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -27,12 +27,13 @@ from gtp_engine.networks import suited_to
 from gtp_engine.players import make_player
 from gtp_engine.review.causes import LEAST_LOSS, SEARCHES_OF_A_CAUSE, Cause, find_cause
 from gtp_engine.review.judged import SIDES, JudgedMove, Opinion
+from gtp_engine.review.problems import VISITS_OF_A_PROBLEM, Problem, find_problem, suspects
 from gtp_engine.version import VERSION
 from nets.open import NetworkFile
 from nobi_machine.memory import usable_cores
 from nobi_machine.units import Batch, Pool, Results, Unit
 from search.nobi.parameters import SearchParameters
-from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest
+from search.request import OWNERSHIP_AT_THE_END, Limits, MoveFilter, SearchRequest
 from search.result import SearchResult
 
 DEEPER = 8
@@ -150,6 +151,8 @@ class Stretch(msgspec.Struct, frozen=True, kw_only=True):
     visits: int
     point: int | None = None
     """The move at the only position whose cause is to be found; None where the positions are to be searched."""
+    move: JudgedMove | None = None
+    """The move at the only position if that may be a problem."""
 
     def games(self) -> Iterator[tuple[Game, int]]:
         """Yield the game at each of the positions, with the colour to move. It is the same game each time."""
@@ -231,6 +234,31 @@ class Searches:
                 visits = max(1, self.visits // 2)
                 yield move.number, self._unit(f"{name}, move {move.number}", plan, [planned.before], visits, move.point)
 
+    def problems(
+        self,
+        plans: Mapping[str, Plan],
+        judged: Mapping[str, Sequence[JudgedMove]],
+        results: Results,
+        progress: Progress,
+    ) -> Iterator[tuple[str, Game, int, Problem]]:
+        """Find the problems among the moves of games that were reviewed: yield each with the game's name, the game at
+        its position, and the number of the move. Nothing is yielded if `stop` is set. Raises EvaluatorError and
+        OSError."""
+        asked: list[tuple[str, JudgedMove, Unit]] = []
+        for name, moves in judged.items():
+            before = {planned.number: planned.before for planned in plans[name].moves}
+            for move in suspects(moves):
+                unit = self._unit(f"{name}, move {move.number}", plans[name], [before[move.number]], 0, move=move)
+                asked.append((name, move, unit))
+                progress(-_visits(unit), "")
+        self._run((unit for _, _, unit in asked), results, progress)
+        if self._stop.is_set():
+            return
+        for name, move, unit in asked:
+            problem = _read(unit, results, Problem | None)
+            if problem is not None:
+                yield name, next(_stretch(unit).games())[0], move.number, problem
+
     def knows(self, name: str, plan: Plan, results: Results) -> bool:
         """Return whether a game was searched quickly before, as it would be now."""
         return all(unit in results for _, unit in self._quick(name, plan))
@@ -278,7 +306,15 @@ class Searches:
             if place is not None:
                 run.append(place)
 
-    def _unit(self, title: str, plan: Plan, places: Iterable[int], visits: int, point: int | None = None) -> Unit:
+    def _unit(
+        self,
+        title: str,
+        plan: Plan,
+        places: Iterable[int],
+        visits: int,
+        point: int | None = None,
+        move: JudgedMove | None = None,
+    ) -> Unit:
         game = plan.game
         asked = Stretch(
             player=self._player,
@@ -291,21 +327,22 @@ class Searches:
             positions=[plan.positions[each] for each in places],
             visits=visits,
             point=point,
+            move=move,
         )
         return Unit(title, "review", msgspec.json.encode(asked))
 
     def _search(self, unit: Unit, _place: int) -> bytes | None:
         """Search the positions of a unit, until `stop` is set."""
-        asked = msgspec.json.decode(unit.arguments, type=Stretch)
+        asked = _stretch(unit)
         values = {**self._configuration.values, **self._values, "seed": unit.seed}
         player = make_player(dataclasses.replace(self._configuration, values=values), self._first)
 
-        def search(game: Game, colour: int, visits: int) -> SearchResult:
+        def search(game: Game, colour: int, visits: int, moves: MoveFilter | None = None) -> SearchResult:
             """Raises InterruptedError where `stop` is set."""
             report = None if asked.point is None else OWNERSHIP_AT_THE_END
             found = player.search(
                 SearchRequest(
-                    game, colour, Limits(visits), report=report, analysis=True, stop=self._stop, may_end_empty=True
+                    game, colour, Limits(visits), moves, report, analysis=True, stop=self._stop, may_end_empty=True
                 )
             )
             if self._stop.is_set():
@@ -313,6 +350,10 @@ class Searches:
             return found
 
         try:
+            if asked.move is not None:
+                game, _ = next(asked.games())
+                found = find_problem(game, asked.move, lambda game, *more: search(game, game.to_play, *more))
+                return msgspec.json.encode(found)
             if asked.point is None:
                 opinions = [Opinion.of(search(game, colour, asked.visits)) for game, colour in asked.games()]
                 return msgspec.json.encode(opinions)
@@ -325,8 +366,14 @@ class Searches:
             player.close()
 
 
+def _stretch(unit: Unit) -> Stretch:
+    return msgspec.json.decode(unit.arguments, type=Stretch)
+
+
 def _visits(unit: Unit) -> int:
-    asked = msgspec.json.decode(unit.arguments, type=Stretch)
+    asked = _stretch(unit)
+    if asked.move is not None:
+        return VISITS_OF_A_PROBLEM
     return asked.visits * (len(asked.positions) if asked.point is None else SEARCHES_OF_A_CAUSE)
 
 

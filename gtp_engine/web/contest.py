@@ -1,4 +1,4 @@
-"""A game of a person against the engine: turns, clocks, teaching, and how it ends."""
+"""A game of a person against the engine: turns, clocks, teaching, problems, and how it ends."""
 
 from __future__ import annotations
 
@@ -10,30 +10,40 @@ import numpy as np
 
 from go_rules.agreement import may_have_dead
 from go_rules.game import Game
-from go_rules.points import COLOUR_LETTERS, opponent
-from gtp_engine.errors import Refused, explain
+from go_rules.points import COLOUR_LETTERS, EMPTY, PASS, opponent
+from go_rules.sgf.reader import Setup
+from gtp_engine.errors import Refused
 from gtp_engine.play.words import RESIGNED
+from gtp_engine.review.judged import JudgedMove
 from gtp_engine.session.estimate import is_finished
 from gtp_engine.session.thinking import legal_choice
 from gtp_engine.web import requests
 from gtp_engine.web.counting import Count
 from gtp_engine.web.engine import Engine
-from gtp_engine.web.game import ANALYSE, ON_TIME, PLAY, OpenGame, require_level
+from gtp_engine.web.game import ANALYSE, ON_TIME, PLAY, OpenGame
 from gtp_engine.web.levels import LEVELS
+from gtp_engine.web.problems import OPEN, RIGHT, SHOWN, SOLVED_LOSS, WRONG, Asked, Problems
+from gtp_engine.web.ranks import RANKS, require_level
+from gtp_engine.web.refusals import Translated
+from gtp_engine.web.reviewing import GameReview, Interrupted
 from gtp_engine.web.shared import SharedGame
 from gtp_engine.web.tree import Node
 from search.request import Limits
 from search.result import RESIGN, SearchResult
 
-TEACHING_VISITS, TEACHING_SECONDS = 200, 3.0
+TEACHING = Limits(200, 3.0, may_stop_early=False)
 """Of the searches before and after a person's move; the first limit that is reached ends them."""
+PROBLEM = Limits(400, may_stop_early=False)
+"""The same, where the move is to solve a problem."""
+CAUSE_VISITS = 100
+"""Of the search for where the points went of a move that solved no problem."""
 
 
 class Contest:
     """Plays the engine's part in the shared game, and sees to its clocks and its end."""
 
-    def __init__(self, shared: SharedGame, engine: Engine) -> None:
-        self._shared, self._engine = shared, engine
+    def __init__(self, shared: SharedGame, engine: Engine, problems: Problems) -> None:
+        self._shared, self._engine, self._problems = shared, engine, problems
         self._flag: threading.Timer | None = None
         self._generator = np.random.default_rng()
 
@@ -41,16 +51,33 @@ class Contest:
         """Play the person's move where the game stands, or a variation. Raises Refused."""
         with self._shared.lock:
             game, node = self._shared.game, self._shared.game.tree.node(play.node)
-            goes_on = game.goes_on and node is game.at
+            goes_on, point = game.goes_on and node is game.at, game.tree.from_page(play.point)
+            if game.to_place:
+                return {"node": self._place(game, point).id}
             if goes_on and game.is_engines_turn:
-                raise Refused("it is the engine's turn")
-            child = game.tree.play(node, node.to_play, game.tree.from_page(play.point))
+                raise Translated("it is the engine's turn", "engines_turn")
+            child = game.tree.play(node, node.to_play, point)
             if goes_on:
                 self._moved(child)
+            elif game.mode == ANALYSE:
+                game.stand(child)
+                self._shared.changed(child)
+                self.go_on()
             else:
-                game.at = child if game.mode == ANALYSE else game.at
                 self._shared.changed(child)
             return {"node": child.id}
+
+    def _place(self, game: OpenGame, point: int) -> Node:
+        """Place one of black's handicap stones. Raises Refused."""
+        tree, root = game.tree, game.tree.root
+        if point == PASS or tree.board(root).position["board"][point] != EMPTY:
+            raise Translated("black's stones are placed first, on empty points", "illegal")
+        before = [stone.point for stone in root.step.stones] if isinstance(root.step, Setup) else []
+        tree.place_handicap((*before, point), is_whole=game.to_place == 1)
+        game.to_place -= 1
+        self._shared.changed(root)
+        self.go_on()
+        return root
 
     def undo(self, _: requests.Request) -> None:
         """Take the person's last move back, or the resignation; in analysis the last move. Raises Refused."""
@@ -59,7 +86,7 @@ class Contest:
             if game.mode == ANALYSE:
                 if node.parent is None:
                     raise Refused("there is no move to take back")
-                game.at = node.parent
+                game.stand(node.parent)
                 self._shared.changed(removed=() if node.children else game.tree.remove(node))
                 return
             if game.result != _won_by(opponent(game.person), RESIGNED):
@@ -68,6 +95,8 @@ class Contest:
                         raise Refused("there is no move of yours to take back")
                     node = node.parent
                 game.at = node.parent or node
+            if game.problem is not None and game.at is game.tree.root:
+                game.problem.state = OPEN
             self._engine.interrupt()
             game.end("")
             self._shared.changed()
@@ -116,10 +145,10 @@ class Contest:
         """
         game, node = self._shared.game, self._shared.game.at
         game.offer = None
-        is_to_be_judged = game.teaching and game.is_engines_turn and not is_judged
+        is_to_be_judged = (game.teaching or game.is_asked) and game.is_engines_turn and not is_judged
         if not is_to_be_judged:
             self._start_clock()
-        if not game.goes_on:
+        if game.to_place or not game.may_be_counted:
             return
         position = game.tree.board(node).copy()
         if is_finished(position):
@@ -130,7 +159,7 @@ class Contest:
     def _moved(self, child: Node) -> None:
         """Go on with the game after a move of either side."""
         game = self._shared.game
-        game.at, game.count = child, None
+        game.stand(child)
         is_reordered = not game.file and game.tree.promote(child)
         if game.clock is not None:
             game.clock.press(0)
@@ -149,7 +178,7 @@ class Contest:
         game, node = self._shared.game, self._shared.game.at
         if self._flag is not None:
             self._flag.cancel()
-        if game.clock is None or not game.goes_on:
+        if game.clock is None or game.to_place or not game.goes_on:
             return
         game.clock.press(node.to_play)
         self._shared.publish("clock", {"game": game.id, "clock": game.clock.told()})
@@ -175,22 +204,31 @@ class Contest:
 
         def report(done: Future[Any]) -> None:
             if not done.cancelled() and (error := done.exception()) is not None:
-                self._shared.say(explain(error))
+                self._shared.say_error(error)
 
         future = self._engine.ask(task, is_urgent=True)
         future.add_done_callback(report)
         return future
 
+    def _imitate(self, game: OpenGame, position: Game, stop: threading.Event) -> tuple[int, SearchResult]:
+        """A move as people of a rank play it, and the search that found it."""
+        clock = None if game.clock is None else game.clock.clock
+        decision = self._engine.imitate(RANKS[game.level], position, clock, stop)
+        return decision.point, decision.result
+
     def _reply(self, game: OpenGame, node: Node, position: Game, is_to_be_judged: bool, stop: threading.Event) -> None:
         """Say what the person's move has lost, where that is taught, and answer it unless it may be taken back. A
         task."""
-        if is_to_be_judged:
-            self._judge(game, node, stop)
+        if is_to_be_judged and game.problem is not None:
+            self._check(game, game.problem, node, stop)
+        elif is_to_be_judged:
+            self._teach(game, node, stop)
         with self._shared.lock:
-            if not self._goes_on_at(game, node) or game.offer is not None:
+            if not self._goes_on_at(game, node) or game.offer is not None or game.is_asked:
                 return
             self._start_clock()
-        point, result = self._move(game, position, stop)
+        move = self._imitate if game.level in RANKS else self._move
+        point, result = move(game, position, stop)
         with self._shared.lock:
             if not self._goes_on_at(game, node):
                 return
@@ -214,30 +252,103 @@ class Contest:
         point = level.choose(position, result, session.player, self._generator)
         return legal_choice(position, colour, point, result), result
 
-    def _judge(self, game: OpenGame, node: Node, stop: threading.Event) -> None:
-        """Search the positions before and after the person's last move, and tell pages what it has lost."""
+    def _judge(self, game: OpenGame, node: Node, limits: Limits, stop: threading.Event) -> JudgedMove | None:
+        """Search the positions before and after the person's last move; None where another one is on the board."""
         if node.move is None or node.move.colour != game.person or node.parent is None:
-            return
+            return None
         for each in (node.parent, node):
-            if each.opinion is None or each.opinion.visits < TEACHING_VISITS:
-                with self._shared.lock:
-                    position = game.tree.board(each).copy()
-                result = self._engine.analyse(position, Limits(TEACHING_VISITS, TEACHING_SECONDS, False), stop)
-                if stop.is_set():
-                    return
-                with self._shared.lock:
-                    if self._goes_on_at(game, node):
-                        self._shared.think_of(each, result)
+            self._search(game, each, limits, stop)
         with self._shared.lock:
-            before, after = node.parent.opinion, node.opinion
-            if not self._goes_on_at(game, node) or before is None or after is None:
+            return game.tree.judged(node) if self._goes_on_at(game, node) and not stop.is_set() else None
+
+    def _search(self, game: OpenGame, node: Node, limits: Limits, stop: threading.Event) -> None:
+        """Search a position, unless it was searched as long, and keep what that says of it. A task."""
+        if node.opinion is not None and node.opinion.visits >= (limits.visits or 0):
+            return
+        with self._shared.lock:
+            if self._shared.game is not game or game.tree.nodes.get(node.id) is not node:
                 return
-            judged = game.tree.judged(node)
-            if judged is not None and judged.points_lost >= game.limit:
-                better, answer = ([game.tree.on_page(point) for point in each.line] for each in (before, after))
+            position = game.tree.board(node).copy()
+        result = self._engine.analyse(position, limits, stop)
+        with self._shared.lock:
+            if self._shared.game is game and not stop.is_set():
+                self._shared.think_of(node, result)
+
+    def _teach(self, game: OpenGame, node: Node, stop: threading.Event) -> None:
+        """Tell pages what the person's last move has lost, and offer to take it back where that is much."""
+        judged = self._judge(game, node, TEACHING, stop)
+        if judged is None or node.parent is None:
+            return
+        with self._shared.lock:
+            if not self._goes_on_at(game, node):
+                return
+            if judged.points_lost >= game.limit:
+                lines = (judged.before.line, judged.after.line)
+                better, answer = ([game.tree.on_page(point) for point in line] for line in lines)
                 loss = round(judged.points_lost, 2)
                 game.offer = {"node": node.id, "loss": loss, "better": better, "refutation": answer}
             self._shared.tell(node.parent, node)
+
+    # --- Problems ---------------------------------------------------------------------------------------------
+
+    def pose(self, problem: requests.Problem) -> None:
+        """Ask the problem on the board once more, or show its answer; then the position may be analysed. Raises
+        Refused."""
+        with self._shared.lock:
+            game = self._shared.game
+            if game.problem is None:
+                raise Refused("there is no problem on the board")
+            self._engine.interrupt()
+            game.end("")
+            game.at = game.tree.root
+            if problem.do == "show":
+                self._answered(game, game.problem, SHOWN)
+            else:
+                game.mode, game.person, game.problem.state = PLAY, game.at.to_play, OPEN
+                self.get_ready()
+            self._shared.tell()
+
+    def get_ready(self) -> None:
+        """Search a problem's position while the person thinks about it."""
+        game = self._shared.game
+
+        def search(stop: threading.Event) -> None:
+            self._search(game, game.tree.root, PROBLEM, stop)
+            if stop.is_set():
+                raise Interrupted
+
+        self._engine.do_later([search])
+
+    def _check(self, game: OpenGame, problem: Asked, node: Node, stop: threading.Event) -> None:
+        """Find out whether the person's move solves a problem, and tell pages. If not, the game goes on."""
+        move, loss = node.move, 0.0
+        if move is None or move.point != problem.best[0]:
+            judged = self._judge(game, node, PROBLEM, stop)
+            if judged is None:
+                return
+            loss = judged.points_lost
+        with self._shared.lock:
+            if not self._goes_on_at(game, node):
+                return
+            problem.node, problem.loss = node.id, round(loss, 1)
+            self._answered(game, problem, RIGHT if loss <= SOLVED_LOSS else WRONG)
+            self._shared.tell(node)
+        if problem.state == WRONG:
+            review = GameReview(self._shared, self._engine, CAUSE_VISITS)
+            self._engine.do_later([lambda stop: review.explain(node, stop, names_best=False)])
+
+    def _answered(self, game: OpenGame, problem: Asked, state: str) -> None:
+        """Write down how the person has answered a problem, if that is the first answer."""
+        problem.state = state
+        if state != WRONG:
+            game.mode, game.person = ANALYSE, 0
+        if not problem.is_answered:
+            problem.is_answered = True
+            try:
+                problem.days = self._problems.answer(problem.key, state == RIGHT)
+            except OSError as error:
+                self._shared.say_error(error)
+            self._shared.publish("problems", self._problems.told())
 
     # --- Counting ---------------------------------------------------------------------------------------------
 
@@ -275,7 +386,8 @@ class Contest:
                 dead = self._engine.dead_stones(position, stop)
             found = Count(position, dead)
             with self._shared.lock:
-                if self._goes_on_at(game, node) and is_finished(position):
+                is_there = self._shared.game is game and game.at is node and game.may_be_counted
+                if is_there and is_finished(position):
                     game.count = found
                     self._shared.tell()
             return found.told()

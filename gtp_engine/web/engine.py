@@ -3,21 +3,30 @@ that a page looks at. While nobody asks and nobody looks it waits."""
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from go_rules.game import Game
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.errors import Refused, explain
+from gtp_engine.networks import with_network
+from gtp_engine.players import WITH_PROFILE
 from gtp_engine.session.clock import Clock
 from gtp_engine.session.loading import warm_up_rules
 from gtp_engine.session.session import Session
-from search.request import OWNERSHIP_AT_THE_END, Limits, ReportRequest
+from gtp_engine.web.ranks import network_of_people
+from gtp_engine.web.refusals import Translated
+from nets.human_profile import parse_profile
+from search.request import OWNERSHIP_AT_THE_END, Limits, MoveFilter, ReportRequest
 from search.result import SearchResult
+
+if TYPE_CHECKING:
+    from gtp_engine.session.thinking import Decision
 
 MOST_WAITING = 8
 """Searches that may wait for another one."""
@@ -67,6 +76,8 @@ class Engine:
         self._is_closed = False
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
         self.session = Session.of(configuration, *configuration.engine.board)
+        self._imitator: Session | None = None
+        """Plays as people do, once that was asked for."""
 
     def begin(self) -> None:
         """Load the rules and the player, and carry out what is asked for."""
@@ -80,7 +91,7 @@ class Engine:
             if self._is_closed:
                 raise Refused("Nobi is ending")
             if len(self._waiting) >= MOST_WAITING and not is_urgent:
-                raise Refused("the engine has enough to do; ask again when it has answered")
+                raise Translated("the engine has enough to do; ask again when it has answered", "busy")
             if is_urgent:
                 self._waiting.appendleft((task, future))
             else:
@@ -139,13 +150,20 @@ class Engine:
     # --- For tasks --------------------------------------------------------------------------------------------
 
     def analyse(
-        self, game: Game, limits: Limits, stop: threading.Event, report: ReportRequest | None = None, colour: int = 0
+        self,
+        game: Game,
+        limits: Limits,
+        stop: threading.Event,
+        report: ReportRequest | None = None,
+        colour: int = 0,
+        moves: MoveFilter | None = None,
     ) -> SearchResult:
-        """Search a position as for an analyst, with `colour` to move or whose turn it is."""
+        """Search a position as for an analyst, with `colour` to move or whose turn it is. `moves`: which may be
+        looked at."""
         own = self.session.game
         if (own.width, own.height) != (game.width, game.height):
             self.sit_down(game, None)
-        return self.session.analyse(limits, stop, colour=colour or None, report=report, game=game)
+        return self.session.analyse(limits, stop, colour=colour or None, report=report, game=game, filter=moves)
 
     def dead_stones(self, game: Game, stop: threading.Event) -> frozenset[int]:
         """Return the points of the stones that are dead at the end of a game."""
@@ -156,11 +174,31 @@ class Engine:
         """Search a position for a moment, with ownership in the result."""
         return self.analyse(game, MOMENT, stop, OWNERSHIP_AT_THE_END, colour)
 
-    def sit_down(self, game: Game, clock: Clock | None) -> None:
-        """Have the session go on with a game, on this clock."""
-        self.session.clock = Clock()
-        self.session.replace_game(game.copy(), game.komi)
-        self.session.clock = clock or Clock()
+    def sit_down(self, game: Game, clock: Clock | None, session: Session | None = None) -> None:
+        """Have a session, the usual one if none is named, go on with a game on this clock."""
+        session = session or self.session
+        session.clock = Clock()
+        session.replace_game(game.copy(), game.komi)
+        session.clock = clock or Clock()
+
+    def imitate(self, rank: str, game: Game, clock: Clock | None, stop: threading.Event) -> Decision:
+        """Think of a move as people of a rank play it, with a HumanSL network at hand. Raises Refused."""
+        if self._imitator is None:
+            network = network_of_people()
+            if network is None:
+                raise Refused("the network that plays as people do is not there any more")
+            values = {**with_network(self.configuration, network).values, "player": WITH_PROFILE}
+            values.pop("human_net", None)
+            session = Session.of(dataclasses.replace(self.configuration, values=values), game.width, game.height)
+            self._on_state("loading", "")
+            session.load()
+            self._imitator = session
+            self._on_state("thinking", "")
+        evaluator = self._imitator.player.evaluator
+        assert evaluator is not None, "the player draws moves from a network's policy"
+        evaluator.use_profile(parse_profile(f"rank_{rank}"))
+        self.sit_down(game, clock, self._imitator)
+        return self._imitator.think(game.to_play, stop)
 
     def use(self, configuration: Configuration) -> None:
         """Go on with another configuration's player. Raises what prevents it, and then keeps the one before."""
@@ -197,7 +235,8 @@ class Engine:
             else:
                 self._go_on_with_the_rest()
         self.interrupt()
-        self.session.close()
+        for session in filter(None, (self.session, self._imitator)):
+            session.close()
 
     def _next(self) -> tuple[tuple[Task, Future[Any]] | None, Look | None]:
         with self._changed:

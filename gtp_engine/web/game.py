@@ -11,11 +11,12 @@ from go_rules.points import BLACK, WHITE, opponent
 from go_rules.rule_names import PRESETS, rules_to_sgf
 from go_rules.rules import Rules
 from go_rules.sgf.writer import escaped
-from gtp_engine.errors import Refused
 from gtp_engine.session.records import GameFiles
 from gtp_engine.web.counting import Count, GameClock
 from gtp_engine.web.games import PROPERTY, Situation
-from gtp_engine.web.levels import FULL, LEVELS
+from gtp_engine.web.levels import FULL
+from gtp_engine.web.problems import OPEN, Asked
+from gtp_engine.web.ranks import NAMES, levels
 from gtp_engine.web.tree import GameTree, Node
 
 PLAY, ANALYSE = "play", "analyse"
@@ -40,11 +41,15 @@ class OpenGame:
     level: int = FULL
     teaching: bool = False
     limit: float = LIMIT
+    to_place: int = 0
+    """Handicap stones that are still to be placed where a person likes."""
     clock: GameClock | None = None
     count: Count | None = None
     """What is counted, after both have passed and before they agree."""
     offer: dict[str, Any] | None = None
     """What pages are told of the person's last move, while the engine waits for it to be taken back, or not."""
+    problem: Asked | None = None
+    """The problem that it is; such a game is not kept."""
     file: str = ""
     """The name of the file that was opened."""
     source: GameFiles | None = None
@@ -73,18 +78,32 @@ class OpenGame:
         """Whether it is a game against the engine that has not ended."""
         return self.mode == PLAY and not self.result
 
+    def stand(self, node: Node) -> None:
+        """Let the game stand at a node; what was counted is counted no longer."""
+        self.at, self.count = node, None
+
+    @property
+    def may_be_counted(self) -> bool:
+        """Whether two passes end it: it is played here and has no result yet."""
+        return not self.result and (self.mode == PLAY or not (self.file or self.problem))
+
     @property
     def is_engines_turn(self) -> bool:
         """Whether it goes on and the engine is to move."""
         return self.goes_on and self.at.to_play == opponent(self.person)
 
+    @property
+    def is_asked(self) -> bool:
+        """Whether the person's move is to solve a problem."""
+        return self.goes_on and self.problem is not None and self.problem.state == OPEN
+
     def name_players(self) -> None:
-        """Write down who plays, unless that is somebody's record, or nobody plays."""
-        if self.file or self.mode != PLAY:
+        """Write down who plays, unless that is somebody's record or a problem, or nobody plays."""
+        if self.file or self.problem is not None or self.mode != PLAY:
             return
         for name, colour in (("PB", BLACK), ("PW", WHITE)):
             self.tree.write_text(
-                self.tree.root, name, PERSON if self.person == colour else f"Nobi, {LEVELS[self.level].name}"
+                self.tree.root, name, PERSON if self.person == colour else f"Nobi, {NAMES[self.level]}"
             )
 
     def terms(self) -> dict[str, Any]:
@@ -109,9 +128,11 @@ class OpenGame:
             "level": self.level,
             "teaching": self.teaching,
             "limit": self.limit,
+            "to_place": self.to_place,
             "clock": None if self.clock is None else self.clock.told(),
             "count": None if self.count is None else self.count.told(),
             "offer": self.offer,
+            "problem": None if self.problem is None else self.problem.told(tree.on_page),
             "unsaved": self.unsaved,
         }
 
@@ -133,24 +154,18 @@ class OpenGame:
         except msgspec.DecodeError:
             said = None
         nodes = list(tree.in_order())
-        if said is not None and said.mode in (PLAY, ANALYSE) and said.level in LEVELS and 0 <= said.at < len(nodes):
+        if said is not None and said.mode in (PLAY, ANALYSE) and said.level in levels() and 0 <= said.at < len(nodes):
             game.mode, game.person, game.level, game.at = said.mode, said.person, said.level, nodes[said.at]
-            game.teaching, game.limit = said.teaching, said.limit
+            game.teaching, game.limit, game.to_place = said.teaching, said.limit, said.to_place
         return game
 
     def to_keep(self) -> bytes:
         """Return the game as SGF, with how it is played."""
         at = next(place for place, node in enumerate(self.tree.in_order()) if node is self.at)
-        said = Situation(self.mode, at, self.person, self.level, self.teaching, self.limit)
+        said = Situation(self.mode, at, self.person, self.level, self.teaching, self.limit, self.to_place)
         return self.tree.write({self.tree.root: {PROPERTY: escaped(msgspec.json.encode(said).decode())}})
 
 
 def rules_name(rules: Rules) -> str:
     """Return the name of rules, or what an SGF file says of rules without one."""
     return next((name for name, (each, _) in PRESETS.items() if each == rules), rules_to_sgf(rules))
-
-
-def require_level(level: int) -> None:
-    """Raise Refused unless there is such a level."""
-    if level not in LEVELS:
-        raise Refused(f"there is no level {level}")

@@ -32,9 +32,18 @@ class Situation(msgspec.Struct):
     level: int
     teaching: bool
     limit: float
+    to_place: int = 0
 
 
 PROPERTY = "NOBI"
+
+
+def folder_of_ours(folder: Path) -> Path:
+    """Return a folder below the user's data folder, which is made if need be. Raises OSError."""
+    if NOWHERE in folder.parents:
+        raise OSError(errno.ENOENT, "no home is known: let NOBI_DATA_DIR name a folder")
+    folder.mkdir(0o700, parents=True, exist_ok=True)
+    return folder
 
 
 class Games:
@@ -56,9 +65,7 @@ class Games:
 
     def path_of(self, name: str) -> Path:
         """Return the path to keep a game at, whose folder is made. Raises OSError."""
-        if NOWHERE in self.folder.parents:
-            raise OSError(errno.ENOENT, "no home is known: let NOBI_DATA_DIR name a folder")
-        self.folder.mkdir(0o700, parents=True, exist_ok=True)
+        folder_of_ours(self.folder)
         return self._file(name)
 
     def _file(self, name: str) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
@@ -35,7 +35,8 @@ class ClockTerms(Request):
 
 
 class New(Request):
-    """A game to begin; `free_handicap` are points where black has stones, in place of the customary ones."""
+    """A game to begin; `free_handicap` are points where black has stones, in place of the customary ones. `is_free`:
+    whether a person who plays black places the `handicap` stones, move by move."""
 
     width: Side = 19
     height: Side = 19
@@ -43,6 +44,7 @@ class New(Request):
     rules: str = DEFAULT_PRESET
     handicap: Count = 0
     free_handicap: list[int] = []
+    is_free: bool = False
     person: Colour = BLACK
     level: int = FULL
     teaching: bool = False
@@ -75,9 +77,17 @@ class Look(Request):
 
 
 class Review(Request):
-    """The review of the game's main line, with so many visits for each position."""
+    """The review of the game's main line, with so many visits for each position; `problems`: whether it is searched
+    for problems, too."""
 
     visits: Annotated[int, Meta(ge=1, le=100_000)] = 50
+    problems: bool = False
+
+
+class Problem(Request):
+    """The next problem that is due, or the one on the board: once more, or its answer."""
+
+    do: Literal["next", "again", "show"] = "next"
 
 
 class Marks(Request):

@@ -12,6 +12,7 @@ import re
 import secrets
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -29,7 +30,8 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gtp_engine.errors import explain, is_of_user
+from gtp_engine.errors import is_of_user
+from gtp_engine.web.refusals import told_error
 from gtp_engine.web.streams import Streams
 from gtp_engine.web.table import Table
 from nobi_machine.text import shown
@@ -127,14 +129,21 @@ def make_app(table: Table, streams: Streams, entrance: Entrance) -> Starlette:
     async def index(_request: Request) -> Response:
         return FileResponse(PAGE / "index.html")
 
-    async def events(_request: Request) -> Response:
+    async def events(request: Request) -> Response:
         if not streams.has_room:
             return _error(503, "too many pages look on")
+        if request.method == "HEAD":  # a page asks why it was not let in
+            return Response()
         return StreamingResponse(streams.events(table.hello), media_type="text/event-stream")
 
     async def download(_request: Request) -> Response:
         name, content = await run_in_threadpool(table.download)
         headers = {"Content-Disposition": f'attachment; filename="{_NO_NAME.sub("_", name)}"'}
+        return Response(content, media_type="application/x-go-sgf", headers=headers)
+
+    async def problems(_request: Request) -> Response:
+        content = await run_in_threadpool(table.problems.collection)
+        headers = {"Content-Disposition": 'attachment; filename="problems.sgf"'}
         return Response(content, media_type="application/x-go-sgf", headers=headers)
 
     async def carry_out(request: Request) -> Response:
@@ -151,13 +160,15 @@ def make_app(table: Table, streams: Streams, entrance: Entrance) -> Starlette:
         try:
             return JSONResponse(await run_in_threadpool(table.operations[name], bytes(body)))
         except Exception as error:
-            return _error(400 if is_of_user(error) else 500, explain(error))
+            told = told_error(error)
+            return _error(400 if is_of_user(error) else 500, told.pop("text"), **told)
 
     return Starlette(
         routes=[
             Route("/", index),
             Route("/api/events", events),
             Route("/api/download", download),
+            Route("/api/problems.sgf", problems),
             Route("/api/{name}", carry_out, methods=["POST"]),
             Mount("/page", StaticFiles(directory=PAGE)),
         ],
@@ -165,5 +176,5 @@ def make_app(table: Table, streams: Streams, entrance: Entrance) -> Starlette:
     )
 
 
-def _error(status: int, text: str) -> Response:
-    return JSONResponse({"error": text}, status)
+def _error(status: int, text: str, **told: Any) -> Response:
+    return JSONResponse({"error": text, **told}, status)

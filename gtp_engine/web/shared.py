@@ -11,6 +11,7 @@ from gtp_engine.review.judged import LONGEST_LINE, Opinion
 from gtp_engine.session.records import GameFiles
 from gtp_engine.web.game import OpenGame
 from gtp_engine.web.games import Games
+from gtp_engine.web.refusals import told_error
 from gtp_engine.web.streams import Streams
 from gtp_engine.web.tree import Node
 from search.result import MoveInfo, SearchResult
@@ -41,9 +42,14 @@ class SharedGame:
         told = [game.tree.told(node) for node in nodes]
         self.publish("nodes", {**game.terms(), "game": game.id, "nodes": told, "removed": removed})
 
-    def say(self, text: str, kind: str = "error") -> None:
-        """Show a line on all pages. `kind` is `error` or `info`."""
-        self.publish("message", {"text": text, "kind": kind})
+    def say(self, text: str, kind: str = "error", key: str = "", **values: Any) -> None:
+        """Show a line on all pages. `kind` is `error` or `info`; `key` is that of a text which pages have translations
+        of, with these values, or ''."""
+        self.publish("message", {"text": text, "kind": kind, **({"key": key, "values": values} if key else {})})
+
+    def say_error(self, error: BaseException) -> None:
+        """Show what an error means on all pages."""
+        self.publish("message", {**told_error(error), "kind": "error"})
 
     def changed(self, *nodes: Node, removed: Sequence[int] = ()) -> None:
         """Keep the game, and tell pages what has changed."""
@@ -64,6 +70,8 @@ class SharedGame:
 
     def _keep(self) -> None:
         """Write the game to the folder of games: to another file where somebody has changed its own."""
+        if self.game.problem is not None:
+            return
         game, content = self.game, self.game.to_keep()
         game.unsaved = game.source is not None
         try:
@@ -73,7 +81,7 @@ class SharedGame:
         except OSError as error:
             game.kept = None
             self._rename()
-            self.say(f"{explain(error)}; from now on the game is kept in another file")
+            self.say(f"{explain(error)}; from now on the game is kept in another file", key="kept_elsewhere")
         try:
             while game.kept is None:
                 kept = GameFiles(self.games.path_of(game.id))

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from go_rules.game import Move
-from go_rules.handicap import HANDICAP_KOMI, HandicapError, fixed_handicap
+from go_rules.handicap import HANDICAP_KOMI, HandicapError, fixed_handicap, max_free_handicap
 from go_rules.points import BLACK, WHITE, opponent
 from go_rules.rule_names import PRESETS, rules_and_komi
 from go_rules.sgf.grammar import MAX_BYTES, SgfError, split_games
@@ -24,10 +24,12 @@ from gtp_engine.web import requests
 from gtp_engine.web.contest import Contest
 from gtp_engine.web.counting import GameClock
 from gtp_engine.web.engine import Engine, Look
-from gtp_engine.web.game import ANALYSE, PLAY, OpenGame, require_level
+from gtp_engine.web.game import ANALYSE, PLAY, OpenGame
 from gtp_engine.web.games import Games
-from gtp_engine.web.levels import LEVELS
 from gtp_engine.web.networks import fetch_network, told_networks
+from gtp_engine.web.problems import Problems
+from gtp_engine.web.ranks import RANKS, levels, require_level
+from gtp_engine.web.refusals import Translated
 from gtp_engine.web.reviewing import GameReview
 from gtp_engine.web.shared import SharedGame
 from gtp_engine.web.streams import Streams
@@ -51,7 +53,8 @@ class Table:
         self._streams = streams
         self._state = {"state": "loading", "text": ""}
         self.engine = Engine(configuration, self._tell_state)
-        contest = self._contest = Contest(self._shared, self.engine)
+        self.problems = problems = Problems()
+        contest = self._contest = Contest(self._shared, self.engine, problems)
         self._looks: dict[str, Look] = {}
         """By the names of pages, the last one last; those of pages that gave none by ''."""
         self.operations: dict[str, Callable[[bytes], dict[str, Any]]] = {
@@ -69,6 +72,8 @@ class Table:
             "hint": self._as(requests.At, lambda at: self._glance(at, is_threat=False)),
             "threat": self._as(requests.At, lambda at: self._glance(at, is_threat=True)),
             "review": self._as(requests.Review, self._review),
+            "problems": self._as(requests.Request, lambda _: problems.told()),
+            "problem": self._as(requests.Problem, self._problem),
             "edit": self._as(requests.Edit, self._edit),
             "open": self._as(requests.Open, self._open),
             "games": self._as(requests.Request, lambda _: {"games": games.listed()}),
@@ -127,7 +132,8 @@ class Table:
             "page": page,
             **told_networks(self.engine.configuration),
             "rules": list(PRESETS),
-            "levels": [{"id": level.id, "name": level.name} for level in LEVELS.values()],
+            "levels": [{"id": each, "name": name, "is_rank": each in RANKS} for each, name in levels().items()],
+            "problems": self.problems.told(),
             "game": self._shared.game.told(),
             "engine": self._state,
         }
@@ -149,16 +155,18 @@ class Table:
         has_stones = new.handicap or new.free_handicap
         komi = new.komi if new.komi is not None else HANDICAP_KOMI if has_stones else usual
         tree = GameTree(new.width, new.height, rules, komi)
+        to_place = new.handicap if new.is_free and new.person != WHITE else 0
+        if to_place > max_free_handicap(new.width, new.height):
+            raise Refused(f"the board has no room for {to_place} stones")
         try:
-            fixed = fixed_handicap(new.handicap, new.width, new.height) if new.handicap else []
+            fixed = fixed_handicap(new.handicap, new.width, new.height) if new.handicap and not to_place else []
         except HandicapError as error:
             raise Refused(str(error)) from None
-        stones = tuple(dict.fromkeys(tree.from_page(each) for each in new.free_handicap)) or tuple(fixed)
-        if stones:
-            tree = GameTree(new.width, new.height, rules, komi, stones)
-            tree.board(tree.root)
+        if stones := tuple(dict.fromkeys(map(tree.from_page, new.free_handicap))) or tuple(fixed):
+            tree.place_handicap(stones, is_whole=True)
         game = OpenGame(self._shared.games.new_name(), tree, tree.root, PLAY if new.person else ANALYSE, new.person)
         game.level, game.teaching, game.limit, game.clock = new.level, new.teaching, new.limit, clock
+        game.to_place = to_place
         game.name_players()
         self._replace(game)
 
@@ -244,12 +252,22 @@ class Table:
         result = _answer(self.engine.ask(lambda stop: self.engine.glance(position, stop, colour)))
         with self._shared.lock:
             if self._shared.game is not game or not result.moves:
-                raise Refused(INTERRUPTED)
+                raise Translated(INTERRUPTED, INTERRUPTED)
             return self._shared.tell_analysis(node, result, is_done=True)
 
     def _review(self, review: requests.Review) -> None:
         with self._shared.lock:
-            self.engine.do_later(GameReview(self._shared, self.engine, review.visits).tasks())
+            problems = self.problems if review.problems else None
+            self.engine.do_later(GameReview(self._shared, self.engine, review.visits, problems).tasks())
+
+    def _problem(self, problem: requests.Problem) -> None:
+        if problem.do != "next":
+            return self._contest.pose(problem)
+        tree, asked = self.problems.next()
+        game = OpenGame(self._shared.games.new_name(), tree, tree.root, PLAY, tree.root.to_play, problem=asked)
+        with self._shared.lock:
+            self._replace(game)
+            self._contest.get_ready()
 
     # --- Editing ----------------------------------------------------------------------------------------------
 
@@ -264,7 +282,8 @@ class Table:
                 stones += [Move(WHITE, tree.from_page(p)) for p in edit.setup.white]
                 cleared = tuple(tree.from_page(p) for p in edit.setup.empty)
                 node = tree.set_up(node, Setup(tuple(stones), cleared, edit.setup.to_play or None))
-                game.at = node if game.mode == ANALYSE else game.at
+                if game.mode == ANALYSE:
+                    game.stand(node)
             if edit.comment is not None:
                 tree.write_text(node, "C", edit.comment)
             if edit.marks is not None:
@@ -284,7 +303,7 @@ class Table:
         if node in game.at.line():
             if game.goes_on:
                 raise Refused("the game goes on here; undo takes moves back")
-            game.at = node.parent
+            game.stand(node.parent)
         self._shared.changed(removed=game.tree.remove(node))
 
     # --- Networks ---------------------------------------------------------------------------------------------
@@ -314,4 +333,4 @@ def _answer(future: Future[Any]) -> Any:
     try:
         return future.result()
     except CancelledError:
-        raise Refused(INTERRUPTED) from None
+        raise Translated(INTERRUPTED, INTERRUPTED) from None

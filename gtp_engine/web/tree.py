@@ -26,18 +26,22 @@ from go_rules.points import (
     to_vertex,
 )
 from go_rules.rules import Rules
-from go_rules.sgf.encodings import encoding_of, is_text
+from go_rules.sgf.encodings import is_text
 from go_rules.sgf.grammar import SgfError, parse_game
-from go_rules.sgf.reader import MAX_SETUPS, PropertyReader, Setup, parse_sgf, set_up
+from go_rules.sgf.reader import MAX_SETUPS, PropertyReader, Setup, set_up
 from go_rules.sgf.writer import coordinates, escaped, root_terms
 from gtp_engine.errors import Refused
-from gtp_engine.review.causes import TEXTS, Cause
+from gtp_engine.review.causes import Cause
 from gtp_engine.review.judged import LONGEST_LINE, JudgedMove, Opinion
+from gtp_engine.review.texts import TEXTS
+from gtp_engine.web.refusals import Translated
 
 PAGE_PASS = -1
 MOST_NODES = 20_000
 MARKS = {"triangle": "TR", "square": "SQ", "circle": "CR", "cross": "MA"}
 """The properties of marks by what pages call them. Those with letters are in LB."""
+ILLEGAL = {"ko": "illegal_ko", "superko": "illegal_superko", "suicide": "illegal_suicide"}
+"""The keys of the texts for reasons why a move is not allowed."""
 STEPS = ("B", "W", "AB", "AW", "AE", "PL")
 """The properties that change the board."""
 
@@ -85,11 +89,11 @@ class Node:
 class GameTree:
     """A game with its variations, and a board that stands at one of its nodes."""
 
-    def __init__(self, width: int, height: int, rules: Rules, komi: float, handicap: tuple[int, ...] = ()) -> None:
-        """Begin a game. `handicap` are the points of black's stones."""
+    def __init__(self, width: int, height: int, rules: Rules, komi: float) -> None:
+        """Begin a game."""
         self.width, self.height, self.rules, self.komi = width, height, rules, komi
-        self.handicap = len(handicap)
-        terms = root_terms(width, height, rules, komi) | ({"HA": str(len(handicap))} if handicap else {})
+        self.handicap = 0
+        terms = root_terms(width, height, rules, komi)
         self.root = Node(0, None, properties={name: [escaped(text)] for name, text in terms.items()})
         self.nodes = {0: self.root}
         self.is_utf8 = True
@@ -100,9 +104,6 @@ class GameTree:
         self._next = 1
         self._board: Game | None = None
         self._stands = self.root
-        if handicap:
-            self.root.step = Setup(tuple(Move(BLACK, point) for point in handicap), (), WHITE)
-            self.root.to_play = WHITE
 
     # --- Nodes ------------------------------------------------------------------------------------------------
 
@@ -161,24 +162,36 @@ class GameTree:
                 return child
         reason = self.board(node).violation(colour, point)
         if reason is not None:
-            raise Refused(f"{to_vertex(point, self.height)} is not allowed: {reason}")
+            vertex = to_vertex(point, self.height)
+            raise Translated(f"{vertex} is not allowed: {reason}", ILLEGAL.get(reason, "illegal"), point=vertex)
         return self._add(node, move)
+
+    def place_handicap(self, points: tuple[int, ...], is_whole: bool) -> None:
+        """Put black's stones on the board of a game that has not begun. It is white's turn if these are all of them.
+        Raises Refused for an impossible position."""
+        self.handicap = len(points) if is_whole else 0
+        self.write_text(self.root, "HA", str(self.handicap or ""))
+        stones = tuple(Move(BLACK, point) for point in points)
+        self._rearrange(self.root, Setup(stones, (), WHITE if is_whole else BLACK))
 
     def set_up(self, node: Node, setup: Setup) -> Node:
         """Return the node where these stones are set up: a new one after this node, or this one, where nothing was
         played here and after it. Raises Refused for an impossible position."""
         if node.move is None and not node.children:
-            before = node.step
-            node.step, self._board = _merged(before, setup), None
-            try:
-                self._arrive(node)
-            except SgfError as error:
-                node.step, self._board = before, None
-                raise Refused(str(error)) from None
+            self._rearrange(node, _merged(node.step, setup))
             return node
         try:
             return self._add(node, setup)
         except SgfError as error:
+            raise Refused(str(error)) from None
+
+    def _rearrange(self, node: Node, setup: Setup) -> None:
+        """Set other stones up at a node. Raises Refused for an impossible position."""
+        before, node.step, self._board = node.step, setup, None
+        try:
+            self._arrive(node)
+        except SgfError as error:
+            node.step, self._board = before, None
             raise Refused(str(error)) from None
 
     def remove(self, node: Node) -> list[int]:
@@ -346,24 +359,25 @@ class GameTree:
     def read(cls, content: bytes, rules: Rules, komi: float, file_name: str = "") -> GameTree:
         """Read the first game of an SGF file. `rules` and `komi` are for a file that says none; `file_name` may help to
         find out its encoding. Raises SgfError."""
-        game = parse_sgf(content, file_name)
         text = parse_game(content)
         nodes = list(text.tree())
         if len(nodes) > MOST_NODES:
             raise SgfError(f"more than {MOST_NODES} positions")
+        reader = PropertyReader([properties for _, properties in nodes], file_name)
+        game = reader.game([node.properties for node in text.nodes])
         first = next(game.positions(rules, komi))[1]
         own_komi = game.komi_to_play
         tree = cls(game.width, game.height, game.rules or rules, komi if own_komi is None else own_komi)
         tree.handicap = game.handicap
         root = nodes[0][1]
-        encoding, charset = encoding_of([properties for _, properties in nodes], file_name)
-        tree.is_utf8 = bool(charset) and is_text(text.content, encoding)
+        tree.is_utf8 = bool(reader.charset) and is_text(text.content, reader.encoding)
         if tree.is_utf8:
             for _, properties in nodes:
                 for values in properties.values():
-                    values[:] = [value.decode(encoding).encode() for value in values]
+                    values[:] = [value.decode(reader.encoding).encode() for value in values]
             root["CA"] = [b"UTF-8"]
-        tree._reader = PropertyReader([root])
+            reader.encoding = "utf-8"
+        tree._reader = reader
         tree.root.properties.clear()
         ends: list[Node] = []
         setups = list[Node]()

@@ -44,13 +44,20 @@ function choice(id, values, chosen) {
 
 const number = (id, value, attributes = {}) => el("input", { id, type: "number", value, ...attributes });
 
+const USUAL_LEVEL = 7;
+
 /** Ask for a new game. `last`: what was answered the last time. `begin(answers)` begins it. */
 export function askForGame({ rules, levels }, last, begin) {
   const parts = {
     size: choice("size", [9, 13, 19].map((size) => [size, `${size}×${size}`]), last.size ?? 9),
     person: choice("person", [[1, t("black")], [2, t("white")], [0, t("look_only")]], last.person ?? 1),
-    level: choice("level", levels.map(({ id, name }) => [id, `${id}: ${name}`]), last.level ?? levels[Math.floor(levels.length / 2)]?.id),
+    level: choice(
+      "level",
+      levels.map(({ id, name, is_rank }) => [id, is_rank ? t("rank", { name }) : `${id}: ${name}`]),
+      levels.some(({ id }) => id === last.level) ? last.level : USUAL_LEVEL,
+    ),
     handicap: choice("handicap", [0, 2, 3, 4, 5, 6, 7, 8, 9].map((count) => [count, String(count)]), last.handicap ?? 0),
+    isFree: el("input", { id: "is-free", type: "checkbox", checked: Boolean(last.isFree) }),
     komi: number("komi", last.komi ?? "", { step: 0.5, min: -100, max: 100, placeholder: t("komi_usual") }),
     rules: choice("rules", rules.map((name) => [name, name]), last.rules ?? "chinese"),
     clock: choice(
@@ -69,17 +76,19 @@ export function askForGame({ rules, levels }, last, begin) {
     main: field(t("main_time"), parts.main), period: field(t("period"), parts.period),
     periods: field(t("periods"), parts.periods), increment: field(t("increment"), parts.increment),
     level: field(t("level"), parts.level), clock: field(t("clock"), parts.clock),
-    teaching: field(t("teaching"), parts.teaching), limit: field(t("limit"), parts.limit),
+    isFree: field(t("free_stones"), parts.isFree), teaching: field(t("teaching"), parts.teaching), limit: field(t("limit"), parts.limit),
   };
   const visible = {
     main: (kind) => kind !== "none", period: (kind) => kind === "byoyomi", periods: (kind) => kind === "byoyomi",
     increment: (kind) => kind === "fischer",
+    isFree: () => parts.handicap.value !== "0" && parts.person.value !== "2",
+    limit: () => parts.person.value !== "0" && parts.teaching.checked,
   };
   const arrange = () => {
     const isAlone = parts.person.value === "0", kind = isAlone ? "none" : parts.clock.value;
     parts.main.min = kind === "absolute" ? 1 : 0;
     for (const [name, row] of Object.entries(rows)) {
-      const isShown = visible[name] ? visible[name](kind) : !isAlone && (name !== "limit" || parts.teaching.checked);
+      const isShown = visible[name] ? visible[name](kind) : !isAlone;
       for (const element of row) element.hidden = !isShown;
     }
   };
@@ -87,7 +96,7 @@ export function askForGame({ rules, levels }, last, begin) {
     "div",
     { class: "fields", onchange: arrange },
     field(t("size"), parts.size), field(t("colour_of_mine"), parts.person), rows.level,
-    field(t("handicap"), parts.handicap), field(t("komi"), parts.komi), field(t("rules"), parts.rules),
+    field(t("handicap"), parts.handicap), rows.isFree, field(t("komi"), parts.komi), field(t("rules"), parts.rules),
     rows.clock, rows.main, rows.period, rows.periods, rows.increment, rows.teaching, rows.limit,
   );
   arrange();
@@ -96,7 +105,7 @@ export function askForGame({ rules, levels }, last, begin) {
     submit: () =>
       begin({
         size: Number(parts.size.value), person: Number(parts.person.value), level: Number(parts.level.value),
-        handicap: Number(parts.handicap.value), komi: parts.komi.value === "" ? null : Number(parts.komi.value),
+        handicap: Number(parts.handicap.value), isFree: parts.isFree.checked, komi: parts.komi.value === "" ? null : Number(parts.komi.value),
         rules: parts.rules.value, clockKind: parts.person.value === "0" ? "none" : parts.clock.value,
         main: Number(parts.main.value), period: Number(parts.period.value), periods: Number(parts.periods.value),
         increment: Number(parts.increment.value), teaching: parts.teaching.checked, limit: Number(parts.limit.value),
@@ -146,6 +155,27 @@ export function showGames(games, { open, remove }) {
   });
   const head = el("tr", {}, ["", "", t("size"), t("moves"), "", ""].map((text) => el("th", {}, text)));
   showDialog(t("games"), el("div", { class: "list" }, el("p", { class: "soft" }, t("kept")), el("table", {}, head, rows)));
+}
+
+/** Show how many problems there are and are due. `solve()` asks the next one, `find()` searches the game for some. */
+export function showProblems({ due, count, next }, { solve, find }) {
+  const close = () => byId("dialog").close();
+  showDialog(
+    t("problems"),
+    el(
+      "div",
+      {},
+      el("p", {}, t("problems_due", { due, count }), !due && next ? ` ${t("problems_next", { day: next })}` : ""),
+      el("p", { class: "soft" }, t("problems_what")),
+      el(
+        "div",
+        { class: "row" },
+        el("button", { type: "button", id: "find", onclick: () => (close(), find()) }, t("problems_find")),
+        count > 0 && el("a", { class: "button", href: "/api/problems.sgf", download: "" }, t("download")),
+      ),
+    ),
+    due ? { action: t("solve"), submit: solve } : {},
+  );
 }
 
 /** Show what can be set: `options` of this page, and the network. */

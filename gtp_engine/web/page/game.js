@@ -54,6 +54,13 @@ export class Game {
     return this.#children.get(id) ?? [];
   }
 
+  /** How many nodes there are from this one on. */
+  below(id) {
+    const ids = [id];
+    for (const each of ids) ids.push(...this.children(each));
+    return ids.length;
+  }
+
   /** The child on whose line the page is: the one last looked at, else the first. */
   next(id) {
     return this.#chosen.get(id) ?? this.children(id)[0];

@@ -1,20 +1,23 @@
 // The page: what is looked at, what is shown of it, and what clicks and keys do.
 
 import { Board } from "./board.js";
-import { askForGame, askForRecord, showDialog, showGames, showSettings } from "./dialogs.js";
+import { askForGame, askForRecord, showDialog, showGames, showProblems, showSettings } from "./dialogs.js";
 import { byId, el, svg } from "./dom.js";
 import { lossClass } from "./format.js";
 import { BLACK, Game, PASS, opponent } from "./game.js";
 import { Graph } from "./graph.js";
 import { candidatesOf, moveText, pointText, showCandidates, showCause, showClock, showCount, showEngine, showPlayer } from "./panels.js";
 import { Server } from "./server.js";
-import { chooseLanguage, side, t } from "./texts.js";
+import { chooseLanguage, side, t, translated } from "./texts.js";
 import { Tree } from "./tree.js";
 
 /** Of the last moves, so many have a dot that says what they lost. */
 const DOTS = 8;
 /** So many moves of a variation are shown on the board. */
 const LONGEST_LINE = 16;
+
+/** So many positions are deleted without a question. */
+const FEW = 3;
 
 /** Points that a mistake loses. */
 const MISTAKE = 2;
@@ -40,7 +43,7 @@ let counted = null;
 let threatened = null;
 /** A node that an answer has named and that has not arrived yet. */
 let awaited = null, arrived = null;
-const count = () => counted ?? game.count;
+const count = () => counted ?? (view === game.at ? game.count : null);
 /** The stones with a move that the server has not confirmed. */
 let tried = null;
 
@@ -70,7 +73,11 @@ const listeners = {
   game: take,
   nodes(change) {
     if (!game || change.game !== game.id) return;
-    const followed = view === game.at, was = { offer: game.offer?.node, count: Boolean(game.count), result: game.result };
+    const followed = view === game.at;
+    const was = {
+      offer: game.offer?.node, count: Boolean(game.count), result: game.result, problem: game.problem?.state,
+      toPlace: game.to_place,
+    };
     const { game: _, ...fields } = change;
     game.update(fields);
     game.clockAt = performance.now();
@@ -78,11 +85,12 @@ const listeners = {
     if (awaited !== null && game.node(awaited)) {
       go(awaited);
       arrived?.();
-    } else if (followed || !game.node(view)) go(game.at);
+    } else if (followed || !game.node(view) || game.problem?.state !== was.problem) go(game.at);
     const newest = game.node(game.at);
     if (fields.nodes?.includes(newest) && game.mode === "play" && newest.colour) heard(newest);
-    if (game.offer?.node !== was.offer || game.result !== was.result) sayHowItStands();
-    if (Boolean(game.count) !== was.count || game.result !== was.result) layOut();
+    const isOther = game.result !== was.result || game.problem?.state !== was.problem;
+    if (game.offer?.node !== was.offer || game.to_place !== was.toPlace || isOther) sayHowItStands();
+    if (Boolean(game.count) !== was.count || isOther) layOut();
     draw();
   },
   analysis(found) {
@@ -100,6 +108,10 @@ const listeners = {
     draw();
   },
   networks: (networks) => Object.assign(hello, networks),
+  problems: (problems) => {
+    hello.problems = problems;
+    layOut();
+  },
   progress: ({ text, done, total }) => {
     const bar = byId("dialog").querySelector("progress");
     if (bar) [bar.hidden, bar.value] = [false, total ? done / total : 0];
@@ -109,8 +121,8 @@ const listeners = {
     if (!game) return;
     [game.clock, game.clockAt] = [clock, performance.now()];
   },
-  message: ({ text, kind }) => say(text, kind),
-  lost: (isShutOut) => say(t(isShutOut ? "no_entry" : "lost_connection"), "error"),
+  message: (message) => say(translated(message, message.text), message.kind),
+  lost: (why) => say(t(why), "error"),
 };
 const server = record ? null : new Server(listeners);
 
@@ -136,7 +148,9 @@ function heard(node) {
 
 /** Say what the game waits for, or how it has ended, in place of what was said before. */
 function sayHowItStands() {
-  if (game.offer) offer(game.offer);
+  if (game.to_place) say(t("place_stones", { n: game.to_place }));
+  else if (game.offer) offer(game.offer);
+  else if (game.problem) sayProblem(game.problem);
   else say(game.result ? t("result", { text: game.result }) : "");
 }
 
@@ -153,6 +167,24 @@ function offer({ node, loss, refutation }) {
   ]);
   const line = refutation.slice(0, LONGEST_LINE);
   requestAnimationFrame(() => view === node && board.line(line, opponent(game.node(node).colour))); // on a drawn board
+}
+
+/** Say what is asked, or how it was answered, and what can be done then. */
+function sayProblem({ state, node, loss, days, best }) {
+  const act = (name, what) => ({ text: t(name), act: () => ask("problem", { do: what }) });
+  const again = act("try_again", "again"), show = act("show_answer", "show");
+  const next = hello.problems.due ? [act("next_problem", "next")] : [];
+  const toPlay = game.node(game.root).to_play, move = game.vertex(game.node(node)?.point ?? PASS);
+  const answers = {
+    open: () => say(t("problem_open", { side: side(toPlay) }), "info", [show]),
+    right: () => say(`${t("problem_right")} ${t(days ? "problem_again" : "problem_known", { n: days })}`, "info", next),
+    wrong: () => say(`${t("lost_points", { move, n: loss })}. ${t("problem_wrong")}`, "info", [again, show, ...next]),
+    shown: () => {
+      say(t("problem_shown"), "info", [again, ...next]);
+      requestAnimationFrame(() => view === game.root && board.line(best.slice(0, LONGEST_LINE), toPlay)); // on a drawn board
+    },
+  };
+  answers[state]();
 }
 
 async function ask(name, body = {}) {
@@ -249,8 +281,8 @@ const isContest = () => game.mode === "play" && game.person !== 0 && !game.resul
 // --- What is done -------------------------------------------------------------------------------------------------
 
 async function clicked(point, event = {}) {
-  if (game.count) return ask("dead", { point });
   if (counted) return;
+  if (count()) return ask("dead", { point });
   if (tool !== "play") return edit(point, event);
   await play(point);
 }
@@ -327,14 +359,14 @@ async function putMark(kind, point) {
 
 function newGame() {
   askForGame(hello, options.last, async (answers) => {
-    const { size, clockKind, main, period, periods, increment, ...terms } = answers;
+    const { size, clockKind, main, period, periods, increment, isFree, ...terms } = answers;
     const clocks = {
       none: null,
       absolute: { main: 60 * main },
       byoyomi: { main: 60 * main, byo_seconds: period, periods },
       fischer: { main: 60 * main, increment },
     };
-    await server.ask("new", { width: size, height: size, clock: clocks[clockKind], ...terms });
+    await server.ask("new", { width: size, height: size, clock: clocks[clockKind], is_free: isFree, ...terms });
     set({ last: answers });
   });
 }
@@ -353,8 +385,9 @@ async function playOn() {
 }
 
 async function score() {
-  counted = game.count ? null : await ask("score", { node: view });
-  if (game.count) counted = null;
+  const place = view, isCounted = () => view === game.at && game.count;
+  const found = isCounted() ? null : await ask("score", { node: view });
+  if (view === place) counted = isCounted() ? null : found;
   layOut();
 }
 
@@ -376,6 +409,15 @@ async function keptGames() {
   showGames(games, {
     open: (id) => server.ask("open_saved", { id }),
     remove: (id) => confirm(t("delete_sure")) && server.ask("delete_saved", { id }),
+  });
+}
+
+async function problems() {
+  const kept = await ask("problems");
+  if (!kept) return;
+  showProblems(kept, {
+    solve: () => server.ask("problem"),
+    find: () => ask("review", { problems: true }),
   });
 }
 
@@ -421,8 +463,8 @@ function drawNow() {
   showEngine(byId("engine"), engine, analysis, toPlay, options.perspective);
   if (shown) {
     showCount(byId("candidates"), shown, {
-      agree: game.count && (() => ask("agree")),
-      again: game.count ? () => ask("undo") : leaveCount,
+      agree: !counted && (() => ask("agree")),
+      again: counted ? leaveCount : () => ask("undo"),
     });
   } else if (isShown && options.analyse) {
     showCandidates(byId("candidates"), game, moves, toPlay, options.perspective, next, {
@@ -435,9 +477,10 @@ function drawNow() {
   if (isShown) graph.show(game, view);
   else graph.place.hidden = true;
   tree.show(game, view);
-  showCause(byId("cause"), isShown ? node.cause : null, {
-    shade: (area) => board.ownership(area ? shadedBy(area, node.colour) : null),
-    refute: (isOn) => board.line(isOn ? node.cause.refutation : null, opponent(node.colour)),
+  const bad = game.problem?.state === "wrong" ? game.node(game.problem.node) : isShown ? node : null;
+  showCause(byId("cause"), bad?.cause, {
+    shade: (area) => board.ownership(area ? shadedBy(area, bad.colour) : null),
+    refute: (isOn) => board.line(isOn ? bad.cause.refutation : null, opponent(bad.colour)),
   });
   const area = byId("comment").querySelector("textarea");
   if (!server) byId("comment").textContent = node.comment ?? "";
@@ -498,6 +541,7 @@ function layOut() {
           button(t("new_game"), newGame, { id: "new" }),
           button(t("open"), () => askForRecord(openBytes), { id: "open" }),
           button(t("games"), keptGames, { id: "games" }),
+          button(t("problems") + (hello.problems.due ? ` (${hello.problems.due})` : ""), problems, { id: "problems" }),
           game.can_save ? button(t("save"), () => ask("save").then((answer) => answer && say(t("saved")))) : "",
           el("a", { class: "button", href: "/api/download", download: "" }, t("download")),
         ]
@@ -518,8 +562,8 @@ function layOut() {
       ? [
           button(t("pass"), () => play(PASS), { id: "pass" }),
           undo,
-          button(t("hint"), hint, { id: "hint" }),
-          button(t("resign"), resign, { id: "resign" }),
+          game.problem?.state === "open" ? "" : button(t("hint"), hint, { id: "hint" }),
+          game.problem ? "" : button(t("resign"), resign, { id: "resign" }),
         ]
       : [
           toggle("analyse", t("analyse"), () => set({ analyse: !options.analyse }), options.analyse),
@@ -554,13 +598,19 @@ function buttonsOfEditing(button, isPlay) {
             button(text, () => ((tool = kind), layOut()), { "aria-pressed": String(tool === kind) }))),
           el("div", { class: "row" },
             button(t("main_line"), () => ask("edit", { node: view, promote: true })),
-            button(t("delete_branch"), () => ask("edit", { node: view, delete: true }))),
+            button(t("delete_branch"), deleteBranch)),
           el("textarea", {
             "aria-label": t("comment"), placeholder: t("comment"),
             onchange: (event) => ask("edit", { node: view, comment: event.target.value }),
           }),
         ]),
   );
+}
+
+/** Delete what is looked at and all that follows, if that is meant where it is much. */
+function deleteBranch() {
+  const n = game.below(view);
+  if (n <= FEW || confirm(t("delete_moves_sure", { n }))) ask("edit", { node: view, delete: true });
 }
 
 function resign() {

@@ -3,6 +3,8 @@
 // A hidden page closes its stream of events, as a browser gives a host six connections only; when it is seen again it
 // gets everything anew.
 
+import { translated } from "./texts.js";
+
 const RETRY_MS = 1000;
 
 export class Server {
@@ -33,10 +35,10 @@ export class Server {
     };
   }
 
-  /** Find out whether nobody answers, or a server that was started anew and does not know this page. */
+  /** Find out whether nobody answers, or a server that was started anew and does not know this page, or has too many. */
   async #lost() {
-    const isShutOut = await fetch("/page/icon.svg").then((answer) => answer.status === 403, () => false);
-    this.#listeners.lost(isShutOut);
+    const status = await fetch("/api/events", { method: "HEAD" }).then((answer) => answer.status, () => 0);
+    this.#listeners.lost({ 403: "no_entry", 503: "too_many_pages" }[status] ?? "lost_connection");
   }
 
   #close() {
@@ -59,7 +61,7 @@ export class Server {
       this.#lost();
       throw new Error("");
     }
-    if (!response.ok) throw new Error(answer.error);
+    if (!response.ok) throw new Error(translated(answer, answer.error));
     return answer;
   }
 }

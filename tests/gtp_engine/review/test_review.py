@@ -431,3 +431,19 @@ def test_pages_need_no_server_and_replace_nobodys_file(tmp_path: Path, capsys: p
     assert cli.run(asked) == 1
     assert "a.html: exists already, and is left as it is" in capsys.readouterr().err
     assert (pages / "a.html").read_text() == "mine"
+
+
+def test_problems_are_kept_for_the_board_each_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Black could capture three stones at D3, and plays in the corner."""
+    monkeypatch.setattr("gtp_engine.review.problems.VISITS", (40, 80))
+    monkeypatch.setenv("NOBI_DATA_DIR", str(tmp_path / "data"))
+    record = tmp_path / "game.sgf"
+    record.write_text("(;SZ[9]PB[Ann]AB[cf][ce][cd][ef][ee][ed][dc]AW[df][de][dd][cg][eg][cb][eb]PL[B];B[ai];W[dg])")
+    for out, new in (("a.sgf", 1), ("b.sgf", 0)):
+        assert cli.run(["review", str(record), "--out", str(tmp_path / out), "--problems", *QUICK]) == 0
+        assert f"new problems: {new}" in capsys.readouterr().err
+    (problem,) = (tmp_path / "data" / "problems").iterdir()
+    assert [move.point for move in parse_sgf(problem.read_bytes()).moves][:1] == [from_vertex("D3", 9, 9)]
+    assert b"GN[Ann, move 1]" in problem.read_bytes()

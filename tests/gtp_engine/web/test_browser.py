@@ -13,7 +13,11 @@ from typing import Any
 
 import pytest
 
+from go_rules.points import from_vertex
+from go_rules.sgf.reader import parse_sgf
+from gtp_engine.review.problems import Problem
 from gtp_engine.web.pages import page_of
+from gtp_engine.web.problems import Problems
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the package playwright is not installed")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -30,7 +34,7 @@ GAME = (
 )
 LANGUAGES = {"en": "New game", "zh": "新对局", "ja": "新規対局", "ko": "새 대국"}
 ORDINARY = {"width": 1280, "height": 860}
-PHONE = {"width": 390, "height": 844}
+PHONE, SIDEWAYS = {"width": 390, "height": 844}, {"width": 844, "height": 390}
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +61,7 @@ class Pages:
         assert link is not None, said
         self.link = link[0]
         self.home = self.link.partition("?")[0]
-        self.context = browser.new_context(viewport=ORDINARY, locale="en-US")
+        self.context = browser.new_context(viewport=ORDINARY, locale="en-US", has_touch=True)
         self.context.set_default_timeout(PATIENCE)
         self.faults: list[str] = []
         self.page = self.open(self.link)
@@ -108,6 +112,15 @@ def begin(page: Any, **answers: str) -> None:
     page.wait_for_selector("#dialog", state="hidden")
 
 
+def swipe(page: Any, by: int) -> None:
+    """Draw a finger over the board, so many pixels to the right."""
+    wood = page.locator("#goban .wood").bounding_box()
+    x, y = wood["x"] + wood["width"] / 2, wood["y"] + wood["height"] / 2
+    session = page.context.new_cdp_session(page)
+    for kind, points in (("Start", [{"x": x, "y": y}]), ("Move", [{"x": x + by, "y": y + 5}]), ("End", [])):
+        session.send("Input.dispatchTouchEvent", {"type": f"touch{kind}", "touchPoints": points})
+
+
 def open_text(page: Any, text: str) -> None:
     page.click("#open")
     page.fill("#dialog textarea", text)
@@ -150,6 +163,11 @@ def test_positions_are_analysed_and_two_pages_see_the_same(pages: Pages) -> None
     wait_for_stones(page, 3)
     page.click("#score")
     page.wait_for_selector("#candidates td:has-text('total')")
+    page.locator("#candidates button").last.click()
+    for _ in range(2):
+        page.click("#pass")
+    page.click("#candidates button.main")  # who plays both sides agrees with the count
+    playwright.expect(page.locator("#message")).to_contain_text("Result:", timeout=PATIENCE)
 
 
 @pytest.mark.slow
@@ -221,12 +239,62 @@ def test_four_languages_a_phone_and_the_keyboard_alone(pages: Pages, language: s
     page.keyboard.press("Escape")
     wide = page.locator("body").evaluate("body => body.scrollWidth")
     assert wide <= PHONE["width"], "nothing is beside the screen"
+    page.set_viewport_size(SIDEWAYS)
+    for each in ("#goban", *(f"#{place} button >> nth={which}" for place in ("bar", "tools") for which in (0, -1))):
+        box = page.locator(each).bounding_box()
+        assert min(box["x"], box["y"]) >= 0, each
+        assert box["y"] + box["height"] <= SIDEWAYS["height"], f"{each}: below a phone that is held sideways"
+        assert box["x"] + box["width"] <= SIDEWAYS["width"], each
+    page.set_viewport_size(PHONE)
     page.locator("#goban").focus()
     for key in ("ArrowLeft", "ArrowUp", "Enter"):
         page.keyboard.press(key)
     wait_for_stones(page, 1)
     assert page.locator("#cursor").get_attribute("aria-label").startswith("D6")
     assert page.locator("#said").inner_text().startswith("D6")
+
+
+@pytest.mark.slow
+def test_handicap_stones_are_placed_and_a_phone_goes_through_the_game(pages: Pages) -> None:
+    page = pages.page
+    page.click("#new")
+    page.select_option("#handicap", "2")
+    page.check("#is-free")
+    page.click("#dialog button.main")
+    playwright.expect(page.locator("#message")).to_have_text("Black places 2 more stones.")
+    click(page, "C3")
+    playwright.expect(page.locator("#message")).to_have_text("Black places 1 more stones.")
+    click(page, "D4")
+    wait_for_stones(page, 3)
+    page.set_viewport_size(PHONE)
+    swipe(page, 120)
+    wait_for_stones(page, 2)
+    swipe(page, -120)
+    wait_for_stones(page, 3)
+
+
+@pytest.mark.slow
+def test_a_problem_is_solved_at_the_second_try(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NOBI_DATA_DIR", str(tmp_path / "data"))
+    stones = "(;SZ[9]AB[cf][ce][cd][ef][ee][ed][dc]AW[df][de][dd][cg][eg][cb][eb]PL[B])"
+    best, worst = (from_vertex(vertex, 9, 9) for vertex in ("D3", "A1"))
+    game = parse_sgf(stones.encode()).to_game()
+    assert Problems().add(game, Problem((best,), worst, (best,), 12.0), "Ann – Bob, move 15")
+    pages = Pages(browser, tmp_path)
+    page, message = pages.page, pages.page.locator("#message")
+    playwright.expect(page.locator("#problems")).to_have_text("Problems (1)")
+    page.click("#problems")
+    page.click("#dialog button.main")
+    wait_for_stones(page, 14)
+    click(page, "A1")
+    playwright.expect(message).to_contain_text("A1 lost", timeout=PATIENCE)
+    wait_for_stones(page, 16)
+    page.click("#message button:has-text('Try again')")
+    wait_for_stones(page, 14)
+    click(page, "D3")
+    playwright.expect(message).to_contain_text("Right! Days until it is asked again: 1.", timeout=PATIENCE)
+    playwright.expect(page.locator("#problems")).to_have_text("Problems")
+    pages.close()
 
 
 def test_a_page_of_its_own_needs_no_server(browser: Any, tmp_path: Path) -> None:

@@ -86,5 +86,6 @@ def test_a_page_that_comes_back_gets_everything_and_a_page_too_many_is_refused(s
     while server.streams.has_room:
         others.append(Browser(server.port, server.tokens[-1]))
     assert again.request("GET", "/api/events", Last_Event_ID="7")[0] == 503
+    assert again.request("HEAD", "/api/events")[0] == 503, "so a page finds out why it was not let in"
     for other in (again, *others):
         other.leave()

@@ -63,7 +63,7 @@ def test_while_the_engine_thinks_it_is_not_the_persons_turn(page: Browser, playe
     page.ask("new", width=9, height=9)
     page.ask("play", node=0, point=CENTRE)
     node = page.wait("nodes")["at"]
-    assert page.ask("play", node=node, point=0) == {"error": "it is the engine's turn"}
+    assert page.ask("play", node=node, point=0)["key"] == "engines_turn"
     assert player.searching.wait(10)
     page.ask("hurry")
     assert page.wait("nodes")["nodes"][0]["parent"] == node
@@ -100,10 +100,20 @@ def test_resignation_of_either_side(page: Browser, player: FakePlayer) -> None:
     assert page.wait("nodes")["result"] == ""
 
 
-def test_what_the_rules_forbid_is_one_line(page: Browser) -> None:
-    page.ask("new", width=9, height=9, person=0)
-    node = page.ask("play", node=0, point=CENTRE)["node"]
-    assert page.ask("play", node=node, point=CENTRE) == {"error": "E5 is not allowed: occupied"}
+@pytest.mark.parametrize(
+    ("content", "point", "error", "key"),
+    [
+        (b"(;SZ[9]AB[ee]PL[W])", CENTRE, "E5 is not allowed: occupied", "illegal"),
+        (b"(;SZ[9]AB[ba][ab]PL[W])", CORNER, "A9 is not allowed: suicide", "illegal_suicide"),
+        (b"(;SZ[9]RU[Japanese]AB[ba][ab][cb][bc]AW[ca][db][cc]PL[W];W[bb])", 11, "C8 is not allowed: ko", "illegal_ko"),
+    ],
+)
+def test_what_the_rules_forbid_is_one_line_and_a_text_in_all_languages(
+    page: Browser, content: bytes, point: int, error: str, key: str
+) -> None:
+    game = opened(page, content)
+    answer = page.ask("play", node=game["at"], point=point)
+    assert (answer["error"], answer["key"], answer["values"]) == (error, key, {"point": error[:2]})
 
 
 def test_a_move_elsewhere_is_a_variation_and_the_game_stands_where_it_stood(page: Browser) -> None:
@@ -184,6 +194,30 @@ def test_who_plays_on_in_a_record_adds_a_variation_to_it(page: Browser, player: 
     assert downloaded(page) == (b"(\n;SZ[9]PB[Black]PW[White]CA[UTF-8]\n;B[ee]\n(\n;W[dd])\n(\n;W[cg]))\n")
 
 
+def test_a_person_places_the_handicap_stones_where_they_like(data: Path, page: Browser, player: FakePlayer) -> None:
+    page.ask("new", width=9, height=9, handicap=3, is_free=True)
+    game = page.wait("game")
+    assert (game["to_place"], game["komi"], game["nodes"][0]["setup"]) == (3, 0.5, None)
+    for point in (CENTRE, CORNER):
+        assert page.ask("play", node=0, point=point) == {"node": 0}
+    for wrong in (CENTRE, -1):
+        assert page.ask("play", node=0, point=wrong)["key"] == "illegal"
+    told = page.wait("nodes", lambda told: told["to_place"] == 1)
+    assert (told["nodes"][0]["setup"]["black"], told["nodes"][0]["to_play"]) == ([CENTRE, CORNER], 1)
+    page.ask("play", node=0, point=80)
+    told = page.wait("nodes", lambda told: told["to_place"] == 0)
+    assert (told["handicap"], told["nodes"][0]["to_play"]) == (3, 2)
+    assert page.wait("nodes")["nodes"][0]["colour"] == 2, "white's first move"
+    assert b"HA[3]AB[ee][aa][ii]PL[W]" in downloaded(page)
+    assert player.searches[-1].game.handicap_stones == 3
+
+
+def test_the_engine_places_its_own_handicap_stones(page: Browser) -> None:
+    page.ask("new", width=9, height=9, handicap=2, is_free=True, person=2)
+    game = page.wait("game")
+    assert (game["to_place"], len(game["nodes"][0]["setup"]["black"]), game["nodes"][0]["to_play"]) == (0, 2, 2)
+
+
 # --- The end ------------------------------------------------------------------------------------------------------
 
 WALLS = b"(;SZ[5]KM[0.5]AB[ba][bb][bc][bd][be][ea]AW[ca][cb][cc][cd][ce][aa]PL[B];B[];W[])"
@@ -204,6 +238,25 @@ def test_after_two_passes_both_look_at_the_count_until_they_agree(page: Browser,
     assert alive["dead"] == [0]
     page.ask("agree")
     assert page.wait("nodes", lambda told: told["result"])["result"] == alive["result"]
+    assert page.ask("agree")["error"].startswith("nothing is being counted")
+
+
+def test_two_people_who_pass_look_at_the_count_too_but_not_in_somebodys_record(page: Browser) -> None:
+    def passes(node: int) -> None:
+        for _ in range(2):
+            node = page.ask("play", node=node, point=-1)["node"]
+
+    page.ask("new", width=9, height=9, person=0)
+    passes(0)
+    count = page.wait("nodes", lambda told: told["count"])["count"]
+    page.ask("undo")
+    assert page.wait("nodes")["count"] is None
+    passes(0)
+    page.wait("nodes", lambda told: told["count"])
+    page.ask("agree")
+    assert page.wait("nodes", lambda told: told["result"])["result"] == count["result"]
+    opened(page, b"(;SZ[9];B[ee];W[cc])")
+    passes(2)
     assert page.ask("agree")["error"].startswith("nothing is being counted")
 
 
