@@ -7,7 +7,7 @@ import random
 import pytest
 
 from go_rules.game import Game
-from go_rules.points import BLACK, EMPTY, WHITE, board_points, from_vertex
+from go_rules.points import BLACK, WHITE, board_points, from_vertex
 from go_rules.rule_names import read_rules
 from gtp_engine.json_engine.records import (
     IllegalMoveError,
