@@ -410,15 +410,9 @@ def _learned_rope(reader: Reader, kv_heads: int, pairs: int) -> Rope:
 
 
 def _fixed_rope(reader: Reader, pairs: int) -> Rope:
-    """The first half of the pairs turn with y, the others with x, at frequencies theta^(-2i / pairs)."""
-    theta = reader.positive(reader.word())
-    half = pairs // 2
-    frequencies = np.zeros((1, pairs, 2))
-    with np.errstate(over="ignore"):
-        frequencies[0, :half, 1] = theta ** (-2.0 * np.arange(half) / pairs)
-        frequencies[0, half:, 0] = theta ** (-2.0 * np.arange(pairs - half) / pairs)
-    _expect(bool(np.isfinite(frequencies).all()), "rope theta is out of range")
-    return Rope(frequencies.astype(np.float32))
+    rope = Rope.fixed(reader.positive(reader.word()), pairs)
+    _expect(bool(np.isfinite(rope.frequencies).all()), "rope theta is out of range")
+    return rope
 
 
 def _feed_forward_block(reader: Reader, name: str, channels: int) -> FeedForwardBlock:
