@@ -141,16 +141,6 @@ class Rope:
     frequencies: FloatArray
     """[kv heads or 1, pairs, 2 (x, y)]"""
 
-    @staticmethod
-    def fixed(theta: float, pairs: int) -> Rope:
-        """Have the first half of the pairs turn with y, the others with x, at frequencies theta^(-2i / pairs)."""
-        frequencies = np.zeros((1, pairs, 2), np.float32)
-        half = pairs // 2
-        with np.errstate(over="ignore"):
-            frequencies[0, :half, 1] = theta ** (-2.0 * np.arange(half) / pairs)
-            frequencies[0, half:, 0] = theta ** (-2.0 * np.arange(pairs - half) / pairs)
-        return Rope(frequencies)
-
 
 @dataclass(frozen=True)
 class AttentionBlock:

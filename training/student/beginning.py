@@ -27,10 +27,10 @@ from nets.katago.model import (
     OrdinaryBlock,
     PolicyHead,
     RmsTip,
-    Rope,
     Trunk,
     ValueHead,
 )
+from nets.katago.reader import fixed_rope
 from nets.katago.writer import VERSION
 from training.config import NetworkConfig
 from training.errors import TrainingError
@@ -136,7 +136,7 @@ class _RandomModel:
         query, key, value = (self._matrix(channels, channels, half) for _ in range(3))
         first, gate = (self._matrix(channels, hidden, half) for _ in range(2))
         output, second = self._matrix(channels, channels, 0.0), self._matrix(hidden, channels, 0.0)
-        rope = Rope.fixed(THETA, channels // heads // 2)
+        rope = fixed_rope(THETA, channels // heads // 2)
         attention = AttentionBlock(heads, heads, ones, EPSILON, query, key, value, output, rope)
         return attention, FeedForwardBlock(ones, EPSILON, first, gate, second)
 
