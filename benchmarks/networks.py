@@ -23,7 +23,7 @@ KATAGO_POSITIONS = 3
 
 
 def nobi_rate(net: Path, precision: str, options: argparse.Namespace) -> float:
-    command = python_command("gtp_engine.cli", "benchmark", "--json", "--no-advice")
+    command = python_command("gtp_engine.cli", "benchmark", "--json")
     command += ["--net", str(net), "--precision", precision, "--size", str(options.size)]
     command += ["--batch", str(options.batch), "--seconds", str(options.seconds)]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)

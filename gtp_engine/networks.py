@@ -11,11 +11,11 @@ import dataclasses
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gtp_engine.errors import UserError
 from gtp_engine.version import VERSION
-from nets.at_hand import FOR_PROCESSORS, PUBLISHED, AtHand, at_hand, fetched_folder, how_to_get
+from nets.at_hand import FOR_PROCESSORS, PUBLISHED, AtHand, at_hand, fetched_folder, how_to_get, read_header
 from nets.cache import remember_opened, remember_rate, remembered_rate, was_opened_before
 from nets.embedded import EMBEDDED
 from nets.human_profile import HumanProfile, parse_profile
@@ -72,6 +72,20 @@ def check_network(configuration: Configuration, of_people: bool = False) -> None
 def human_network(player: Player) -> HumanNetwork | None:
     """Return the human network beside the one that a player searches with; None if it has none."""
     return getattr(player, "human", None)
+
+
+def described(evaluator: Evaluator, path: Path, batch: int) -> dict[str, Any]:
+    """Describe an opened network and its file as KataGo's `kata-get-models` and `query_models` do. `batch`: the most
+    positions that a thread has evaluated at a time."""
+    attributes, header = evaluator.attributes, read_header(path)
+    return {
+        "name": printable_path(path),
+        "internalName": attributes.name,
+        "maxBatchSize": batch,
+        "usesHumanSLProfile": attributes.profile is not None,
+        "usingFP16": "true" if attributes.precision == "fp16" else "false",
+        "version": header.version if header is not None else 0,
+    }
 
 
 def suited_to(evaluator: Evaluator) -> SearchParameters:

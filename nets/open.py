@@ -42,25 +42,24 @@ def open_network(
     path: str | Path,
     precision: str = "auto",
     device: str = "auto",
-    threads: int = 1,
     optimism: float = 1.0,
     note: Note | None = None,
     profile: HumanProfile | None = None,
 ) -> AnyEvaluator:
     """Open a KataGo network or an ONNX file of this project's format.
 
-    `device` is one of nets.devices.NAMES; `auto` is the processor. `threads` compute one evaluation together; with 1
-    each calling thread computes its own. `optimism` is the default share of the optimistic policy in networks that have
-    one. `note` is told what takes long and what was decided, a line each; without it these lines go to stderr.
+    `device` is one of nets.devices.NAMES; `auto` is the processor. `optimism` is the default share of the optimistic
+    policy in networks that have one. `note` is told what takes long and what was decided, a line each; without it these
+    lines go to stderr.
     `profile` says whom a HumanSL network imitates; such a network needs one, and no other takes one.
 
     The first time, a KataGo network is converted, and calibrated for int16; the results are kept in the cache
     directory. On a processor the precision `auto` is int16 if that can compute the network and keeps the limits of
-    nets/loss.py (networks of less than SMALLEST_AUTO_BYTES stay in fp32, and int16 is for one thread an
-    evaluation), on a GPU fp16 if it keeps them, else fp32. A precision asked for by name is used whatever it loses.
+    nets/loss.py (networks of less than SMALLEST_AUTO_BYTES stay in fp32), on a GPU fp16 if it keeps them, else fp32.
+    A precision asked for by name is used whatever it loses.
     Raises EvaluatorError, one line that names the file, or a device that is missing or does not start.
     """
-    options = OpeningOptions(threads, optimism, profile, note or _note_on_stderr)
+    options = OpeningOptions(optimism, profile, note or _note_on_stderr)
     return _open(Path(path), precision, device, lambda file: _open_on_processor(file, precision, options), options)
 
 
@@ -68,7 +67,7 @@ def check_network(
     path: Path, precision: str = "auto", device: str = "auto", profile: HumanProfile | None = None
 ) -> None:
     """Raise what `open_network` would raise, as far as can be found out without calibrating the network."""
-    options = OpeningOptions(1, 1.0, profile, _note_on_stderr)
+    options = OpeningOptions(1.0, profile, _note_on_stderr)
 
     def open_quickly(file: NetworkFile) -> AnyEvaluator:
         evaluator = _open_on_processor(file, "fp32" if file.is_katago else precision, options)
@@ -150,7 +149,7 @@ def _on_accelerator(file: NetworkFile, precision: str, device: Device, options: 
 
 def _int16(file: NetworkFile, is_auto: bool, options: OpeningOptions) -> NativeEvaluator | None:
     """The network in int16, or None where `auto` is better off without. Raises EvaluatorError."""
-    if is_auto and (len(file.content) < SMALLEST_AUTO_BYTES or options.threads > 1):
+    if is_auto and len(file.content) < SMALLEST_AUTO_BYTES:
         return None
     from nets.native.evaluator import NativeEvaluator
     from nets.native.packed import from_bytes
@@ -194,8 +193,6 @@ class NotPackable(EvaluatorError):
 class OpeningOptions:
     """How to open a network; the fields are arguments of `open_network`."""
 
-    threads: int
-    """How many threads compute one evaluation together."""
     optimism: float
     """Default share of the optimistic policy, 0 to 1."""
     profile: HumanProfile | None
@@ -207,7 +204,7 @@ class OpeningOptions:
         """Open an ONNX model on the processor; `source` is its name in errors. Raises EvaluatorError."""
         from nets.graph.evaluator import OnnxEvaluator
 
-        return OnnxEvaluator(content, source, threads=self.threads, optimism=self.optimism, profile=self.profile)
+        return OnnxEvaluator(content, source, optimism=self.optimism, profile=self.profile)
 
     def open_accelerated(self, content: bytes, source: str, device: Device) -> AcceleratedEvaluator:
         """Open an ONNX model on a device. Raises EvaluatorError."""
@@ -288,14 +285,14 @@ class NetworkFile:
 
         ready = ready_made_int16(self.sha256, model)
         if ready is not None:
-            found = checked_here(ready, model, self.open_plainly(OpeningOptions(1, 1.0, None, note)))
+            found = checked_here(ready, model, self.open_plainly(OpeningOptions(1.0, None, note)))
             if not found.reason_against:
                 return found
         is_large = model.parameters >= LARGE
         takes = "some seconds" if is_convolutional(model) and not is_large else "up to a minute"
         note(f"{self.path.name}: calibrating for this machine, once; this takes {takes}")
         profile = None if model.trunk.metadata is None else PROFILES[0]
-        reference = self.open_plainly(OpeningOptions(1, 1.0, profile, note))
+        reference = self.open_plainly(OpeningOptions(1.0, profile, note))
         return calibrate(model, reference, progress=_announced(note) if is_large else lambda share: None)
 
     def fp16(self) -> bytes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import platform
 import statistics
 from collections.abc import Iterator, Sequence
@@ -12,18 +11,7 @@ from typing import Any
 
 import click
 
-from gtp_engine.benchmark.trials import (
-    MIN_ROUNDS,
-    ROUND_SECONDS,
-    Choice,
-    Tick,
-    Trial,
-    choose,
-    measure,
-    new_trial,
-    position,
-    variations,
-)
+from gtp_engine.benchmark.trials import MIN_ROUNDS, ROUND_SECONDS, Tick, Trial, measure, new_trial, position
 from gtp_engine.configuration.configuration import WITH_NETWORK, Configuration, tell
 from gtp_engine.configuration.parameters import Number, config_options, parameter_options
 from gtp_engine.configuration.sources import load
@@ -40,8 +28,6 @@ from nobi_machine.terminal import amount, print_table
 from search.nobi.parameters import SearchParameters
 from search.request import Limits, SearchRequest
 
-TRIAL_SHARE = 0.5
-"""The time of all trials for the advice, as a share of the time of the main measurement."""
 VARIED = ("net", "size", "precision", "workers", "batch")
 """Parameters that may be given several values, the slowest to vary first."""
 COLUMNS = {
@@ -70,14 +56,12 @@ TEXT_COLUMNS = ("network", "board", "precision", "computed by", "")
     show_default=True,
     help="How long to measure each setting, about.",
 )
-@click.option("--advice/--no-advice", default=True, show_default=True, help="Try other numbers of workers and batches.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @config_options
 def benchmark(
     config_file: Path | None,
     settings: tuple[str, ...],
     seconds: float,
-    advice: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -87,17 +71,14 @@ def benchmark(
     as many threads with the same batches. Without one: playouts a second of the net-free player.
 
     --net may be repeated, and --precision, --size, --workers and --batch take several values with commas between:
-    every combination is measured, all in turns, and the result is a table.
+    every combination is measured, all in turns, and the result is a table. `nobi tune` looks for the best by itself.
     """
     configurations = [check_files(each) for each in _combinations(config_file, settings, options)]
     tell(*configurations)
     name = _measured_player(configurations)
-    with_network = PLAYERS[name].needs_network
-    with_advice = advice and with_network and len(configurations) == 1
-    total = seconds * (1 + TRIAL_SHARE if with_advice else len(configurations))
-    with ProgressBar("measuring", total) as bar:
-        if with_network:
-            report = measure_networks(configurations, seconds, advice, bar.advance)
+    with ProgressBar("measuring", seconds * len(configurations)) as bar:
+        if PLAYERS[name].needs_network:
+            report = measure_networks(configurations, seconds, bar.advance)
         else:
             report = measure_playouts(configurations[0], seconds, bar.advance)
     report = {"player": name, **report, **surroundings()}
@@ -122,9 +103,7 @@ def _measured_player(configurations: Sequence[Configuration]) -> str:
     return names[0]
 
 
-def measure_networks(
-    configurations: Sequence[Configuration], seconds: float, advice: bool, tick: Tick
-) -> dict[str, Any]:
+def measure_networks(configurations: Sequence[Configuration], seconds: float, tick: Tick) -> dict[str, Any]:
     """Measure a search with a network under one or many settings, and return the report.
 
     Many are measured in turns, and each has its figures, or why it has none. Raises EvaluatorError for a single one
@@ -157,9 +136,6 @@ def measure_networks(
             best[row["net"], row["size"]] = row
     if len(rows) > 1:
         return {"settings": rows, "best": list(best.values()), "seconds": seconds}
-    if advice:
-        choice = choose(trials[0], variations(trials[0]), seconds * TRIAL_SHARE, tick)
-        rows[0]["advice"] = advice_of(choice, TRIAL_SHARE)
     return {**rows[0], "seconds": seconds}
 
 
@@ -251,32 +227,6 @@ def print_report(report: dict[str, Any]) -> None:
     click.echo(f"settings   {workers}, batch {report['batch']}, board {report['size']}")
     click.echo(f"search     {rate_text(report)}, {report['visits_per_second']:,.0f} visits/s")
     click.echo(f"bare loop  {bare:,.0f} evaluations/s; in the search {ratio:.1%} of it")
-    if "advice" in report:
-        click.echo(f"advice     {_advice_line(report['advice'])}")
-
-
-def advice_of(choice: Choice, share: float = 1.0) -> dict[str, Any]:
-    """Describe what a comparison of settings found, for JSON. `share` is its share of a command's --seconds."""
-    return {
-        **choice.best.outline(),
-        "is_present": choice.best is choice.present,
-        "faster": round(choice.ratio, 4),
-        "faster_interval": [round(choice.low, 4), round(choice.high, 4)],
-        "seconds_needed": math.ceil(choice.needed / share),
-        "tried": [trial.outline() for trial in choice.tried],
-    }
-
-
-def _advice_line(advice: dict[str, Any]) -> str:
-    if advice["seconds_needed"]:
-        return f"none: comparing settings at this speed takes --seconds {advice['seconds_needed']} or more"
-    if advice["is_present"]:
-        return f"none: of {len(advice['tried'])} settings no other is better for certain"
-    low, high = advice["faster_interval"]
-    return (
-        f"--workers {advice['workers']} --batch {advice['batch']}: {rate_text(advice)}, {advice['faster']:.2f} times as"
-        f" many as now (95 %: {low:.2f} to {high:.2f}; {len(advice['tried'])} settings tried)"
-    )
 
 
 def rate_text(figures: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gtp_engine.benchmark.command import advice_of, rate_text, surroundings
+from gtp_engine.benchmark.command import rate_text, surroundings
 from gtp_engine.benchmark.trials import Choice, Trial, choose, new_trial, variations
 from gtp_engine.configuration.configuration import Configuration, tell
 from gtp_engine.configuration.edit import write_values
@@ -172,7 +172,7 @@ def _setting(trial: Trial) -> str:
 
 
 def _print_json(found: dict[str, object], rates: dict[str, float], choice: Choice, path: Path | None) -> None:
-    best, advice = choice.best, advice_of(choice)
+    best = choice.best
     report = {
         "network": best.evaluator.attributes.name,
         "provider": best.evaluator.attributes.provider,
@@ -180,7 +180,10 @@ def _print_json(found: dict[str, object], rates: dict[str, float], choice: Choic
         "compared": {name: round(rate, 1) for name, rate in rates.items()},
         "best": {**found, **_speed(best)},
         "present": choice.present.outline(),
-        **{name: advice[name] for name in ("faster", "faster_interval", "seconds_needed", "tried")},
+        "faster": round(choice.ratio, 4),
+        "faster_interval": [round(choice.low, 4), round(choice.high, 4)],
+        "seconds_needed": math.ceil(choice.needed),
+        "tried": [trial.outline() for trial in choice.tried],
         "written": None if path is None else printable_path(path),
         **surroundings(),
     }

@@ -22,7 +22,7 @@ from gtp_engine.json_engine.options import Options
 from gtp_engine.json_engine.query import FieldError, read_integers, read_query
 from gtp_engine.json_engine.records import Replayer
 from gtp_engine.json_engine.schedule import Position, Schedule
-from gtp_engine.model_list import described
+from gtp_engine.networks import described
 from gtp_engine.version import GTP_VERSION, VERSION
 from nets.bare_evaluation import HumanEvaluation, HumanNetwork
 from nets.evaluator import Evaluator

@@ -1,36 +1,18 @@
-"""The game of a query as it waits, its setup and its moves; the `Game` that they lead to; and KataGo's names for its
-positions, which clients compare with their own.
-
-Such a name, `thisHash` or `symHash`, is the exclusive or of random numbers of 128 bits (Zobrist 1970): for each stone,
-the side to move, the point that a ko forbids, and the size of the board. KataGo draws them from a generator of its own,
-seeded by texts: the sum of PCG32 (O'Neill 2014) and xorshift1024* (Vigna 2014).
-"""
+"""The game of a query as it waits, its setup and its moves; the `Game` that they lead to; and hashes of positions."""
 
 from __future__ import annotations
 
-import functools
 import hashlib
-import struct
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import takewhile
 from operator import eq
 from typing import NamedTuple
 
+import numpy as np
+
 from go_rules.game import Game, RuleViolation
-from go_rules.points import (
-    BLACK,
-    EMPTY,
-    MAX_SIZE,
-    NO_POINT,
-    WHITE,
-    board_points,
-    column_of,
-    neighbours,
-    opponent,
-    row_of,
-    to_vertex,
-)
+from go_rules.points import BLACK, NO_POINT, WHITE, board_points, neighbours, opponent, to_vertex
 from go_rules.rules import Rules
 
 
@@ -136,103 +118,21 @@ def _dead_chain(standing: Mapping[int, int], start: int, points: frozenset[int])
     return chain
 
 
-_BITS_32, _BITS_64 = (1 << 32) - 1, (1 << 64) - 1
-_STATE_WORDS = 16
-
-
-def drawn(seed: str) -> Iterator[int]:
-    """Yield the numbers of 128 bits that KataGo's generator draws from a seed, without an end."""
-    words = _words(seed)
-    while True:
-        low = next(words) | next(words) << 32
-        yield low | (next(words) | next(words) << 32) << 64
-
-
-def _words(seed: str) -> Iterator[int]:
-    """Its numbers of 32 bits."""
-    state = _first_state(seed)
-    congruential = state.pop()
-    place = 0
-    while True:
-        congruential = (congruential * 6364136223846793005 + 1442695040888963407) & _BITS_64
-        shifted, turn = ((congruential >> 18 ^ congruential) >> 27) & _BITS_32, congruential >> 59
-        first = (shifted >> turn | shifted << (32 - turn)) & _BITS_32
-        old, place = state[place], (place + 1) % _STATE_WORDS
-        new = state[place]
-        new ^= new << 31 & _BITS_64
-        state[place] = new ^ new >> 11 ^ old ^ old >> 30
-        yield (first + ((state[place] * 1181783497276652981 & _BITS_64) >> 32)) & _BITS_32
-
-
-def _first_state(seed: str) -> list[int]:
-    """The words that the state begins with, the congruential generator's last."""
-    checksum = struct.unpack("<I", hashlib.md5(seed.encode(), usedforsecurity=False).digest()[:4])[0]
-    words: list[int] = []
-    counter = 0
-    while len(words) <= _STATE_WORDS:
-        digest = hashlib.sha256(f"{counter}|{checksum}|{seed}".encode()).digest()
-        words += [word for word in struct.unpack(">4Q", digest) if word]
-        counter += 37
-    return words[: _STATE_WORDS + 1]
-
-
-class ZobristTable(NamedTuple):
-    """The random numbers for all that makes up a position; its hash is the exclusive or of some of them."""
-
-    players: list[int]
-    """By colour."""
-    stones: list[dict[int, int]]
-    """By KataGo's place on the board and by colour."""
-    kos: list[int]
-    """By that place."""
-    widths: list[int]
-    heights: list[int]
-
-
-@functools.cache
-def table() -> ZobristTable:
-    """Draw the numbers of all that makes up a position. This takes a moment, so they are kept."""
-    numbers = drawn("Board::initHash()")
-    players = [next(numbers) for _ in range(4)]
-    for _phase in range(3):
-        next(numbers)
-    stones, kos = [], []
-    for _place in range((MAX_SIZE + 1) * (MAX_SIZE + 2) + 1):
-        here = {}
-        for colour in (BLACK, WHITE):
-            here[colour] = next(numbers)
-            next(numbers)  # of a mark in the clean-up phases
-        stones.append(here)
-        kos.append(next(numbers))
-    numbers = drawn("Board::initHash() for ZOBRIST_SIZE hashes")
-    sizes = [next(numbers) for _ in range(2 * (MAX_SIZE + 1))]
-    return ZobristTable(players, stones, kos, sizes[::2], sizes[1::2])
+FORBIDDEN = 3
+"""The content, in a hash, of a point that a ko forbids."""
 
 
 def position_hashes(game: Game) -> tuple[str, str]:
-    """Compute `thisHash` of the present position, and `symHash`: the smallest of those of its eight symmetries."""
-    position, numbers = game.position, table()
-    contents = position["board"]
-    points = board_points(game.width, game.height)
-    stones = [(column_of(p), row_of(p), int(contents[p])) for p in points if contents[p] != EMPTY]
-    ko = int(position["ko"])
-    hashes = []
-    for symmetry in range(8):
-        width, height = (game.height, game.width) if symmetry & 4 else (game.width, game.height)
-        code = numbers.players[game.to_play] ^ numbers.widths[width] ^ numbers.heights[height]
-        for x, y, colour in stones:
-            code ^= numbers.stones[_place(x, y, game, symmetry)][colour]
-        if ko != NO_POINT:
-            code ^= numbers.kos[_place(column_of(ko), row_of(ko), game, symmetry)]
-        hashes.append(code)
-    return f"{hashes[0]:032X}", f"{min(hashes):032X}"
-
-
-def _place(x: int, y: int, game: Game, symmetry: int) -> int:
-    """KataGo's number of a point on the board that a symmetry makes of this one."""
-    x = game.width - 1 - x if symmetry & 1 else x
-    y = game.height - 1 - y if symmetry & 2 else y
-    width = game.width
-    if symmetry & 4:
-        x, y, width = y, x, game.height
-    return x + 1 + (y + 1) * (width + 1)
+    """Compute `thisHash` of the present position, the side to move and the point that a ko forbids being parts of it,
+    and `symHash`, which the eight symmetries of a position share."""
+    position, size = game.position, (game.height, game.width)
+    contents = position["board"].copy()
+    if position["ko"] != NO_POINT:
+        contents[position["ko"]] = FORBIDDEN
+    board = contents[board_points(game.width, game.height)].reshape(size)
+    turned = [np.rot90(each, turns) for each in (board, board.T) for turns in range(4)]
+    hashes = [
+        hashlib.blake2b(bytes([game.to_play, *each.shape]) + each.tobytes(), digest_size=16).hexdigest().upper()
+        for each in turned
+    ]
+    return hashes[0], min(hashes)

@@ -1,47 +1,53 @@
-"""`nobi play`: a game against the engine in a terminal."""
+"""`nobi play`: a game against the engine in a terminal, which begins on an empty board, or where it was left."""
 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from gtp_engine.configuration.configuration import tell
+from gtp_engine.configuration.configuration import Configuration, tell
 from gtp_engine.configuration.parameters import Count, config_options, parameter_options
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
+from nobi_machine.streams import note
 from nobi_machine.text import printable_path
 
 if TYPE_CHECKING:
-    from gtp_engine.configuration.configuration import Configuration
-    from gtp_engine.play.beginning import Beginning
+    from go_rules.game import Game
 
 COLOURS = ("black", "white")
 MOST_STONES = 9
 """Of a fixed handicap."""
-ABSENT = {name: f"{usual}; with --from, the record's" for name, usual in (("komi", "customary"), ("size", "19"))}
-"""What the command goes by where its options do not say it."""
+OF_A_NEW_GAME = ("size", "komi", "rules")
+"""Parameters that a game which goes on has already."""
+
+
+class Beginning(NamedTuple):
+    """The first position of a game."""
+
+    game: Game
+    komi: float
+    person: int
+    """The person's colour."""
+    result: str
+    content: bytes | None
+    """What the file to keep the game in has already; None where there is no such file."""
 
 
 @click.command()
 @click.argument("record", metavar="[GAME.sgf]", required=False, type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--colour", "--color", type=click.Choice(COLOURS), help="Your side.  [default: black, or who is to move]")
+@click.option("--colour", "--color", type=click.Choice(COLOURS), help="Your side.  [default: black]")
 @click.option("--handicap", type=Count(2, MOST_STONES), metavar="N", help="Stones that black begins with.")
-@click.option("--from", "source", metavar="FILE.sgf", type=click.Path(dir_okay=False, path_type=Path),
-              help="Begin with a position of this game.")  # fmt: skip
-@click.option(
-    "--move", type=Count(0), metavar="N", help="With --from, the position after N moves.  [default: the last]"
-)
-@parameter_options("play", absent=ABSENT)
+@parameter_options("play")
 @config_options
 def play(
     record: Path | None,
     colour: str | None,
     handicap: int | None,
-    source: Path | None,
-    move: int | None,
     config_file: Path | None,
     settings: tuple[str, ...],
     **options: Any,
@@ -53,12 +59,6 @@ def play(
     uct, mc and random (--player), in this order.
     """
     configuration = load(config_file, settings, options)
-    if source is None and move is not None:
-        raise UserError("--move needs --from")
-    for name, value in (("handicap", handicap), ("size", options["size"])):
-        if source is not None and value is not None:
-            raise UserError(f"--{name} is for a game that begins with its first move, not by --from")
-    from gtp_engine.play.beginning import Wanted, begin, go_on
     from gtp_engine.players import check, compile_beside
     from gtp_engine.session.loading import warm_up_rules
     from gtp_engine.session.records import followed, is_writable
@@ -69,14 +69,55 @@ def play(
     if target is not None and target.suffix.lower() != ".sgf":
         raise UserError(f"{printable_path(target)}: the game must be kept in a file .sgf")
     warm_up_rules(lambda: compile_beside(configuration))
-    wanted = Wanted(configuration, options, colour, handicap, source, move)
     if record is None or target is None or not os.path.lexists(target):
-        beginning = begin(wanted)
-    else:
-        beginning = go_on(wanted, record)
-        if not is_writable(target):
-            raise UserError(f"{printable_path(record)}: not writable, so the game cannot be kept there")
+        _converse(configuration, _new_game(configuration, colour, handicap), target)
+        return
+    beginning = _resumed(configuration, record)
+    if not is_writable(target):
+        raise UserError(f"{printable_path(record)}: not writable, so the game cannot be kept there")
+    given = [name for name, value in (("colour", colour), ("handicap", handicap)) if value is not None]
+    if given := [*(name for name in OF_A_NEW_GAME if name in configuration.by_hand), *given]:
+        note(f"{printable_path(record)} goes on as it began: --{', --'.join(given)} would be for a new game")
     _converse(configuration, beginning, target)
+
+
+def _new_game(configuration: Configuration, colour: str | None, stones: int | None) -> Beginning:
+    """Begin on an empty board, or one with black's handicap stones. Raises UserError."""
+    from go_rules.game import Game
+    from go_rules.handicap import HANDICAP_KOMI, HandicapError, fixed_handicap
+    from go_rules.points import BLACK, WHITE
+    from gtp_engine.play.words import UNDECIDED
+    from gtp_engine.session.records import conditions
+
+    engine = configuration.engine
+    rules, komi = conditions(configuration)
+    if stones is not None and engine.komi is None:
+        komi = HANDICAP_KOMI
+    game = Game(*engine.board, rules, komi)
+    if stones is not None:
+        try:
+            game.place_handicap(fixed_handicap(stones, *engine.board))
+        except HandicapError as error:
+            raise UserError(f"--handicap: {error}") from None
+    return Beginning(game, komi + 0.0, WHITE if colour == "white" else BLACK, UNDECIDED, None)  # no negative zero
+
+
+def _resumed(configuration: Configuration, path: Path) -> Beginning:
+    """Go on with a game that `nobi play` kept, and nobody else wrote to: no other is written over. Raises UserError and
+    OSError."""
+    from go_rules.points import BLACK, WHITE
+    from gtp_engine.play.words import DRAW, NO_RESULT, PERSON, game_record
+    from gtp_engine.session.records import read_record
+
+    record = read_record(path, configuration, {"komi": None, "rules": None})
+    loaded = record.game
+    is_result = re.fullmatch(rf"|{DRAW}|{NO_RESULT}|[BW]\+(R|[0-9]+(\.[0-9]+)?)", loaded.result)
+    if PERSON in (loaded.black, loaded.white) and is_result:
+        game, person = record.to_game(), BLACK if loaded.black == PERSON else WHITE
+        komi = record.komi if loaded.komi_to_play is None else loaded.komi_to_play + 0.0
+        if game_record(game, person, loaded.result, komi) == record.content:
+            return Beginning(game, komi, person, loaded.result, record.content)
+    raise record.error("not kept by `nobi play`; play in a new file, or open this one by `nobi web`")
 
 
 def _converse(configuration: Configuration, beginning: Beginning, record: Path | None) -> None:

@@ -20,7 +20,7 @@ from gtp_engine.session.session import Session
 from gtp_engine.session.thinking import move_text, pv_text
 from nobi_machine.cache import expand_home
 from nobi_machine.interruption import interruptible
-from nobi_machine.terminal import amount, answers
+from nobi_machine.terminal import answers
 from nobi_machine.text import printable_path
 from search.result import RESIGN
 
@@ -62,14 +62,14 @@ class Conversation:
         self._as_it_began = self._record()
         self._has_left = False
         self._commands: dict[str, Callable[[], None]] = {
+            "undo": self._undo,
             "hint": self._hint,
             "score": self._score,
             "board": self._show_board,
             "resign": self._resign,
-            "help": lambda: self._say(words.HELP),
-            "quit": self._leave,
+            **dict.fromkeys(("help", "?"), lambda: self._say(words.HELP)),
+            **dict.fromkeys(("quit", "q", "exit"), self._leave),
         }
-        self._commands_with_words: dict[str, Callable[[str], None]] = {"undo": self._undo, "save": self._save}
 
     @property
     def _game(self) -> Game:
@@ -123,32 +123,28 @@ class Conversation:
             self._say(str(error))
 
     def _obey(self, line: str) -> None:
-        name, rest = words.command_of(line)
-        if name in self._commands_with_words:
-            self._commands_with_words[name](rest)
-        elif name not in self._commands:
+        name, _, rest = line.replace("\t", " ").partition(" ")
+        if name.lower() == "save":
+            self._save(rest.strip())
+        elif name.lower() not in self._commands:
             self._play(line)
         elif rest:
-            raise UserError(f"{name} is said alone, with nothing after it")
+            raise UserError(f"{name.lower()} is said alone, with nothing after it")
         else:
-            self._commands[name]()
+            self._commands[name.lower()]()
 
     def _play(self, line: str) -> None:
         self._require_undecided()
-        self._session.play(self._person, words.point_of(line, self._game, self._person))
+        self._session.play(self._person, words.point_of(line, self._game))
         self._moved()
 
-    def _undo(self, rest: str) -> None:
-        number, was_over = words.number_of(rest), self.result != UNDECIDED
-        if self.result == self._loss_of(self._person):
-            number -= 1  # resigning was the last of them
-        game = self._game
-        own = [index for index, move in enumerate(game.moves) if move.colour == self._person]
-        if number > len(own):
-            played = f"you have played {amount(len(own), 'move')}, not {number}"
-            raise UserError(played if own else "there is no move of yours to take back")
-        if number:
-            self._session.undo(len(game.moves) - own[-number])
+    def _undo(self) -> None:
+        was_over = self.result != UNDECIDED
+        if self.result != self._loss_of(self._person):  # else resigning was the last of them
+            own = [index for index, move in enumerate(self._game.moves) if move.colour == self._person]
+            if not own:
+                raise UserError("there is no move of yours to take back")
+            self._session.undo(len(self._game.moves) - own[-1])
         self.result = UNDECIDED
         self._keep()
         if was_over:

@@ -25,7 +25,7 @@ from go_rules.rule_names import rules_to_sgf
 from go_rules.sgf.writer import to_sgf
 from gtp_engine.errors import UserError
 from nobi_machine.terminal import amount
-from nobi_machine.text import parse_integer, printable
+from nobi_machine.text import printable
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -42,7 +42,7 @@ DRAW, NO_RESULT = "0", "Void"
 
 HELP = """\
 D4, pass         play
-undo [N]         take your last move back, or your last N, and the answers
+undo             take your last move back, and the answer
 hint             what Nobi would play in your place
 score            who is ahead, and which stones are dead
 board            the board again
@@ -50,59 +50,21 @@ resign           give the game up
 save FILE.sgf    write the game to a new file
 quit             leave
 Ctrl-C           end Nobi's thinking; in your turn, leave at once"""
-OTHER_NAMES = {"?": "help", "q": "quit", "exit": "quit"}
-"""Further names of commands."""
 
-_MOVE = re.compile(r"(?:play\s+)?(?:(b|w|black|white)\s+)?(pass|[a-z]\s*[0-9]+)", re.IGNORECASE | re.ASCII)
 _SHOWN = 20
 """Characters that an answer repeats of what was typed."""
 
 
-# --- What a person types ------------------------------------------------------------------------------------------
-
-
-def command_of(line: str) -> tuple[str, str]:
-    """Split a line into the name of a command, in small letters, and what follows it. It may be a move as well."""
-    word, _, rest = line.replace("\t", " ").partition(" ")
-    return OTHER_NAMES.get(word.lower(), word.lower()), rest.strip()
-
-
-def point_of(line: str, game: Game, person: int) -> int:
-    """Return the point, or PASS, that a person of this colour wants to play. Raises UserError.
-
-    `D4` may be said as `d4`, `d 4`, `B D4`, `black D4` and `play D4`, too.
-    """
-    found = _MOVE.fullmatch(line)
-    if found is None:
-        raise UserError(f"{printable(line, _SHOWN)} is neither a move nor a command; help lists them")
-    side, vertex = found[1], "".join(found[2].split()).upper()
-    if side is not None and side[0].upper() != COLOUR_LETTERS[person]:
-        raise UserError(f"you are {COLOUR_NAMES[person]}")
+def point_of(line: str, game: Game) -> int:
+    """Return the point, or PASS, that a person wants to play; `d 4` is D4, too. Raises UserError."""
+    vertex = re.sub(r"^([a-zA-Z]) +(?=[0-9])", r"\1", line)
     try:
         return from_vertex(vertex, game.width, game.height)
     except VertexError:
-        if vertex.startswith("I"):
+        if re.fullmatch("[iI][0-9]+", vertex):
             raise UserError("there is no column I: J follows H") from None
-        raise UserError(f"{printable(vertex, _SHOWN)} is not on this board") from None
-
-
-def number_of(text: str) -> int:
-    """Return how many moves to take back: 1 if nothing is said. Raises UserError."""
-    try:
-        number = parse_integer(text) if text else 1
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise UserError("undo takes back a number of moves: undo 2")
-    return number
-
-
-# --- How a game is told -------------------------------------------------------------------------------------------
-
-
-def handicap_text(stones: int) -> str:
-    """Write how many stones black began with."""
-    return amount(stones, "handicap stone") if stones else "no handicap"
+        text = printable(line, _SHOWN)
+        raise UserError(f"{text} is neither a command nor a point of this board; help lists what can be said") from None
 
 
 def side_text(colour: int) -> str:
@@ -112,7 +74,8 @@ def side_text(colour: int) -> str:
 
 def terms_text(game: Game, komi: float, person: int) -> str:
     """Write what is played, and the person's colour."""
-    rules, handicap = rules_to_sgf(game.rules), handicap_text(len(game.handicap))
+    rules, stones = rules_to_sgf(game.rules), len(game.handicap)
+    handicap = amount(stones, "handicap stone") if stones else "no handicap"
     return f"{game.width}x{game.height}, {rules} rules, komi {komi:g}, {handicap}; you are {side_text(person)}"
 
 
@@ -157,7 +120,8 @@ def board_text(game: Game, dead: Collection[int] = ()) -> Text:
     from rich.text import Text
 
     last = game.moves[-1].point if game.moves else PASS
-    marked = set(_marked_points(game.width, game.height))
+    most = max_fixed_handicap(game.width, game.height)
+    marked = fixed_handicap(most, game.width, game.height) if most else []
     columns = Text("   " + "".join(f" {COLUMNS[x]}" for x in range(game.width)))
     lines = [columns]
     for y in range(game.height):
@@ -176,12 +140,6 @@ def board_text(game: Game, dead: Collection[int] = ()) -> Text:
         line.append(f"{bracket} {row}")
         lines.append(line)
     return Text("\n").join([*lines, columns])
-
-
-def _marked_points(width: int, height: int) -> list[int]:
-    """The points of the largest fixed handicap."""
-    most = max_fixed_handicap(width, height)
-    return fixed_handicap(most, width, height) if most else []
 
 
 def game_record(game: Game, person: int, result: str, komi: float) -> bytes:

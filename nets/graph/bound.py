@@ -67,7 +67,7 @@ def _open_session(content: bytes, device: Device, shape: Shape) -> onnxruntime.I
     """Raises EvaluatorError."""
     onnxruntime = onnxruntime_module()
     onnxruntime.set_default_logger_severity(4)  # libraries that are missing are logged outside of any session
-    options = session_options(threads=1)
+    options = session_options()
     for name, size in zip(DIMENSIONS, shape, strict=True):
         options.add_free_dimension_override_by_name(name, size)
     if device.needs_cuda:

@@ -97,22 +97,15 @@ class GraphEvaluator(Evaluator):
 class OnnxEvaluator(GraphEvaluator):
     """An evaluator that has the processor run an ONNX model in onnxruntime. Any number of threads may call it at once.
 
-    With one intra-op thread a call computes on the calling thread alone, so workers share the session and its
-    weights and still use a core each.
+    A call computes on the calling thread alone, so workers share the session and its weights and still use a core each.
     """
 
     def __init__(
-        self,
-        content: bytes,
-        source: str,
-        *,
-        threads: int = 1,
-        optimism: float = 1.0,
-        profile: HumanProfile | None = None,
+        self, content: bytes, source: str, *, optimism: float = 1.0, profile: HumanProfile | None = None
     ) -> None:
-        """`threads` compute one call together; for the others see `GraphEvaluator`. Raises EvaluatorError."""
+        """For the arguments see `GraphEvaluator`. Raises EvaluatorError."""
         super().__init__(content, source, CPU.provider, optimism, profile)
-        self._session = open_session(content, source, threads)
+        self._session = open_session(content, source)
 
     def evaluate(self, request: EvaluationRequest) -> Evaluation:
         """Evaluate positions as `Evaluator.evaluate` says."""
@@ -145,7 +138,7 @@ def open_recorder(
     Returns a function of `spatial` and `global_`, and of `meta` [N, 192] for HumanSL networks, that returns the outputs
     by name. Where the network takes a share of the optimistic policy it is given 0. Raises EvaluatorError.
     """
-    session = open_session(content, source, threads=1)
+    session = open_session(content, source)
     names = [output.name for output in session.get_outputs() if output.name in wanted]
     inputs = {each.name for each in session.get_inputs()}
 
@@ -162,21 +155,21 @@ def open_recorder(
     return record
 
 
-def open_session(content: bytes, source: str, threads: int) -> onnxruntime.InferenceSession:
-    """Open an ONNX model on the processor; `threads` compute one call together. Raises EvaluatorError."""
+def open_session(content: bytes, source: str) -> onnxruntime.InferenceSession:
+    """Open an ONNX model on the processor. Raises EvaluatorError."""
     try:
         # Its fallback to other providers prints to stdout.
         return onnxruntime_module().InferenceSession(
-            content, session_options(threads), providers=[CPU.provider], enable_fallback=0
+            content, session_options(), providers=[CPU.provider], enable_fallback=0
         )
     except Exception as error:  # onnxruntime's exceptions have no common type of their own
         raise EvaluatorError(f"{source}: onnxruntime refuses the network: {first_line(error)}") from None
 
 
-def session_options(threads: int) -> onnxruntime.SessionOptions:
+def session_options() -> onnxruntime.SessionOptions:
     """Return what every session is opened with."""
     options = onnxruntime_module().SessionOptions()
-    options.intra_op_num_threads = threads
+    options.intra_op_num_threads = 1  # the calling thread
     options.inter_op_num_threads = 1
     options.log_severity_level = 4  # whatever goes wrong is raised; onnxruntime's own lines would reach stderr
     # Each call's buffers return to the system: an arena keeps the largest batch on the largest board for ever, and a

@@ -398,7 +398,11 @@ def _attention_block(reader: Reader, name: str, channels: int) -> AttentionBlock
     if uses_rope:
         _expect(query_dimension % 2 == 0, f"{name}: rotary embedding needs an even head size")
         pairs = query_dimension // 2
-        rope = _learned_rope(reader, kv_heads, pairs) if learned else _fixed_rope(reader, pairs)
+        if learned:
+            rope = _learned_rope(reader, kv_heads, pairs)
+        else:
+            rope = fixed_rope(reader.positive(reader.word()), pairs)
+            _expect(bool(np.isfinite(rope.frequencies).all()), "rope theta is out of range")
     return AttentionBlock(heads, kv_heads, norm, epsilon, query, key, value, output, rope)
 
 
@@ -409,16 +413,14 @@ def _learned_rope(reader: Reader, kv_heads: int, pairs: int) -> Rope:
     return Rope(reader.floats(name, *shape))
 
 
-def _fixed_rope(reader: Reader, pairs: int) -> Rope:
-    """The first half of the pairs turn with y, the others with x, at frequencies theta^(-2i / pairs)."""
-    theta = reader.positive(reader.word())
+def fixed_rope(theta: float, pairs: int) -> Rope:
+    """Have the first half of the pairs turn with y, the others with x, at frequencies theta^(-2i / pairs)."""
     half = pairs // 2
-    frequencies = np.zeros((1, pairs, 2))
+    frequencies = np.zeros((1, pairs, 2), np.float32)
     with np.errstate(over="ignore"):
         frequencies[0, :half, 1] = theta ** (-2.0 * np.arange(half) / pairs)
         frequencies[0, half:, 0] = theta ** (-2.0 * np.arange(pairs - half) / pairs)
-    _expect(bool(np.isfinite(frequencies).all()), "rope theta is out of range")
-    return Rope(frequencies.astype(np.float32))
+    return Rope(frequencies)
 
 
 def _feed_forward_block(reader: Reader, name: str, channels: int) -> FeedForwardBlock:

@@ -65,7 +65,7 @@ SESSIONS = (
     Session("doctor", ("doctor",), answer="Nobi can play here."),
     Session(
         "benchmark",
-        ("benchmark", "--seconds", "1", "--size", "9", "--no-advice", "--precision", "int16,fp32"),
+        ("benchmark", "--seconds", "1", "--size", "9", "--precision", "int16,fp32"),
         answer="int16",
     ),
     Session("picture", ("picture", "{out}/picture.svg", "--size", "9", "--visits", "10")),

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from nets.katago.reader import MAX_BYTES, ModelFormatError, Reader, decompress, read_model
 from nets.katago.writer import encode_model
+from nets.native.convolutions.packing import as_bf16
 from nobi_machine import launch
 from training.commands import config_option, existing_network, read_settings, set_option
 from training.config import TrainingConfig, describe
@@ -37,8 +38,6 @@ from training.positions.records import ARRAYS, load_records
 from training.student.beginning import read_student
 from training.yardstick import load_yardstick
 
-LOST = 16
-"""How many of the 23 bits of a number's fraction bf16 has not."""
 MATRIX = 32768
 """Arrays of a network with so many numbers are matrices and convolutions."""
 
@@ -77,11 +76,7 @@ class _ArrayReader(Reader):
 
 def rounded(values: NDArray[np.float32]) -> NDArray[np.float32]:
     """Round to the nearest numbers of bf16, half to even."""
-    unit, one = np.uint32(1 << LOST), np.uint32(1)
-    numbers = np.ascontiguousarray(values, np.float32).view(np.uint32)
-    to_even = (numbers >> np.uint32(LOST)) & one
-    numbers = (numbers + (unit // 2 - one) + to_even) & ~(unit - one)
-    return numbers.view(np.float32)
+    return (as_bf16(values).astype(np.uint32) << 16).view(np.float32)
 
 
 PACKAGES = ("click", "msgspec", "platformdirs", "sgfmill", "tomlkit")

@@ -27,10 +27,10 @@ from nets.katago.model import (
     OrdinaryBlock,
     PolicyHead,
     RmsTip,
-    Rope,
     Trunk,
     ValueHead,
 )
+from nets.katago.reader import fixed_rope
 from nets.katago.writer import VERSION
 from training.config import NetworkConfig
 from training.errors import TrainingError
@@ -136,7 +136,7 @@ class _RandomModel:
         query, key, value = (self._matrix(channels, channels, half) for _ in range(3))
         first, gate = (self._matrix(channels, hidden, half) for _ in range(2))
         output, second = self._matrix(channels, channels, 0.0), self._matrix(hidden, channels, 0.0)
-        rope = Rope(_frequencies(heads, channels // heads // 2))
+        rope = fixed_rope(THETA, channels // heads // 2)
         attention = AttentionBlock(heads, heads, ones, EPSILON, query, key, value, output, rope)
         return attention, FeedForwardBlock(ones, EPSILON, first, gate, second)
 
@@ -191,12 +191,3 @@ class _RandomModel:
         """Return weights for which outputs are as large as inputs after ReLU (He and others, 2015), scaled."""
         deviation = np.float32(scale * math.sqrt(2.0 / inputs))
         return self._random.standard_normal(shape, np.float32) * deviation
-
-
-def _frequencies(heads: int, pairs: int) -> FloatArray:
-    """Return [heads, pairs, 2 (x, y)]: the first half of the pairs turn with y, the others with x."""
-    frequencies = np.zeros((heads, pairs, 2), np.float32)
-    half = pairs // 2
-    frequencies[:, :half, 1] = THETA ** (-2.0 * np.arange(half) / pairs)
-    frequencies[:, half:, 0] = THETA ** (-2.0 * np.arange(pairs - half) / pairs)
-    return frequencies

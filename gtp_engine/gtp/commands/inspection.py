@@ -10,7 +10,7 @@ from gtp_engine.configuration.configuration import network_path
 from gtp_engine.gtp.call import Call
 from gtp_engine.gtp.commands.parameters import imitator
 from gtp_engine.gtp.commands.rules import rules_json
-from gtp_engine.model_list import described
+from gtp_engine.networks import described
 from gtp_engine.session.session import Session
 from gtp_engine.session.thinking import move_text, pv_text
 from gtp_engine.version import VERSION

@@ -1,4 +1,4 @@
-"""Setups as KataGo resolves them, and its names for positions."""
+"""Setups as KataGo resolves them, and hashes of positions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import random
 import pytest
 
 from go_rules.game import Game
-from go_rules.points import BLACK, WHITE, from_vertex
+from go_rules.points import BLACK, WHITE, board_points, from_vertex
 from go_rules.rule_names import read_rules
 from gtp_engine.json_engine.records import (
     IllegalMoveError,
@@ -42,22 +42,36 @@ def test_stones_that_replace_and_capture(given: str, left: str) -> None:
     assert set(resolved(stones(given), 9, 9)) == expected
 
 
-@pytest.mark.parametrize(
-    ("size", "setup", "moves", "names"),
-    [
-        (19, "BQ4 BC4", "WP5 BP6", ("FA2C1B0E252C40AF31EB9DEC2CCCCD34", "215BAF8265F4950EC41771439410160F")),
-        (9, "", "", ("1521075FDD85FFE1B074F776AFC4E49D", "1521075FDD85FFE1B074F776AFC4E49D")),
-    ],
-)
-def test_positions_have_the_names_that_katago_gives_them(
-    size: int, setup: str, moves: str, names: tuple[str, str]
-) -> None:
-    """The names are those of KataGo 1.17."""
-    game = Game(size, size)
-    game.set_position(stones(setup, size), WHITE if setup else BLACK)
-    for colour, point in stones(moves, size):
-        game.play(colour, point)
-    assert position_hashes(game) == names
+def position(text: str, to_play: int = BLACK, width: int = 9, height: int = 9) -> Game:
+    game = Game(width, height)
+    game.set_position([(LETTERS[word[0]], from_vertex(word[1:], width, height)) for word in text.split()], to_play)
+    return game
+
+
+def test_positions_have_names_that_their_symmetries_share() -> None:
+    """The last but one differs by the side to move, the last by the board."""
+    same = [
+        position(f"B{first} W{second}") for first, second in (("C3", "D3"), ("C3", "C4"), ("G7", "G6"), ("G3", "F3"))
+    ]
+    others = [position("BC3 WE3"), position("BC3 WD3", WHITE), position("BC3 WD3", width=10)]
+    names = [position_hashes(game) for game in same]
+    assert len({symmetric for _, symmetric in names}) == 1
+    assert len({this for this, _ in names}) == len(same)
+    assert not {position_hashes(game)[1] for game in others} & {names[0][1]}
+    assert all(len(name) == 32 and int(name, 16) for name in names[0])
+    assert position_hashes(position("BC3 WD3")) == names[0]
+    upright, lying = (position_hashes(position("BC3", width=w, height=h)) for w, h in ((9, 5), (5, 9)))
+    assert upright[1] == lying[1]
+    assert upright[0] != lying[0]
+
+
+def test_a_forbidden_ko_is_a_part_of_the_name() -> None:
+    taken = Replayer().game(QueriedGame(9, 9, read_rules("chinese"), 7.0, (), BLACK, move_codes(stones(KO)[:-1])))
+    allowed = taken.copy()
+    allowed.set_position(
+        [(int(taken.position["board"][p]), p) for p in board_points(9, 9) if taken.position["board"][p]], BLACK
+    )
+    assert position_hashes(taken)[1] != position_hashes(allowed)[1]
 
 
 KO = "BC5 WD5 BB4 WE4 BC3 WD3 BD4 WC4 BD4"

@@ -39,21 +39,20 @@ def test_the_beginning_says_what_is_played(monkeypatch: pytest.MonkeyPatch, tmp_
     assert f"; the game is kept in {kept}\n" in shown
 
 
-def test_undo_takes_several_moves_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_undo_takes_moves_back_one_by_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     kept = tmp_path / "game.sgf"
-    steps = ("d4", "d5", "d6", "undo 4", "undo x", "undo 2", "e1", "undo", "undo", "undo")
+    steps = ("d4", "d5", "d6", "undo 2", "undo", "undo", "e1", "undo", "undo", "undo")
     shown = converse(monkeypatch, *steps, files=GameFiles(kept))
-    assert "you have played 3 moves, not 4" in shown
-    assert "undo takes back a number of moves: undo 2" in shown
+    assert "undo is said alone" in shown
     assert shown.count("there is no move of yours to take back") == 1
     assert moves(kept) == []
-    converse(monkeypatch, "d4", "d5", "d6", "undo 2", "e1", files=GameFiles(kept, kept.read_bytes()))
+    converse(monkeypatch, "d4", "d5", "undo", "e1", files=GameFiles(kept, kept.read_bytes()))
     assert moves(kept)[::2] == ["B D4", "B E1"]
 
 
 def test_undo_counts_a_resignation_as_a_move(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     kept = tmp_path / "game.sgf"
-    shown = converse(monkeypatch, "d4", "d5", "resign", "undo", "resign", "undo 2", files=GameFiles(kept))
+    shown = converse(monkeypatch, "d4", "d5", "resign", "undo", "resign", "undo", "undo", files=GameFiles(kept))
     assert shown.count("Nobi wins by resignation") == 2
     assert shown.count("the game goes on") == 2
     assert [move[:4] for move in moves(kept)] == ["B D4", "W A7"]

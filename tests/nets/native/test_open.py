@@ -150,12 +150,6 @@ def test_what_is_tried_where_too_much_is_lost(kind: str, monkeypatch: pytest.Mon
     assert bool(verdict.highest) == (kind != "transformer")
 
 
-@needs_kernels
-@pytest.mark.parametrize("path", ["convolutions"], indirect=True)
-def test_several_threads_for_one_evaluation_are_onnxruntimes(path: Path) -> None:
-    assert open_network(path, "auto", threads=2).attributes.precision != "int16"
-
-
 @pytest.mark.parametrize("path", ["convolutions", "transformer"], indirect=True)
 def test_processors_without_vectors(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nets.native.pack.is_available", lambda: False)
