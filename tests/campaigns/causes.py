@@ -2,8 +2,9 @@
 
     make campaign-causes ARGS="--half odd"
 
-The positions of causes.sgf were made by `cause_positions`, which plays them on to their ends: each ends with a bad
-move, and the stones that changed hands by it are marked (MA). An answer is right where an area that the mover loses has
+The positions of causes.sgf were played on to their ends (`git show 4ea2b2ae:tests/campaigns/cause_positions.py`): each
+ends with a bad move, and the stones that changed hands by it are marked (MA). An answer is right where an area that the
+mover loses has
 one of them, wrong where an area that the mover wins has one, and elsewhere where none has. What failed of the even ones
 of the positions, counted from 0 (`--half even`), was looked at; the odd ones were held out. The status is 1 where a
 goal is missed: RIGHT of all answers, and none wrong.
@@ -42,7 +43,7 @@ class BadMove(NamedTuple):
     lost: frozenset[int]
     """Stones that changed hands: all of them lost for the mover."""
     kind: str
-    """A key of KINDS in `cause_positions`."""
+    """`dies` and `lives` are about the mover's and the opponent's stones; a `ladder` or a `ko` decided about them."""
     said: str
     """What is known of it, for people."""
 
