@@ -81,8 +81,6 @@ def test_for_people(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monk
     out, _ = run(capsys, "--net", "any.onnx", "--workers", "1", "--no-advice")
     assert "\nbare loop " in out
     assert "advice" not in out
-    out, _ = run(capsys, "--net", "any.onnx", "--workers", "1")
-    assert "\nadvice     " in out
     monkeypatch.setattr(trials, "MIN_EVALUATIONS", 1_000_000)
     assert "\nadvice     none: comparing settings at this speed takes --seconds " in run(capsys, "--net", "any.onnx")[0]
     assert " playouts/s" in run(capsys, "--net", "none")[0]
@@ -108,11 +106,11 @@ def test_many_settings_make_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert [best["net"] for best in report["best"]] == ["a.onnx", "b.onnx"]
     assert report["versions"]["numpy"]
 
-    out, _ = run(capsys, *several)
+    out, _ = run(capsys, *several[:5], "1", *several[6:])
     lines = out.splitlines()
     cells = [re.split(r"\s*[│┃|]\s*", line)[1:-1] for line in lines]
     assert cells[2][:3] == ["network", "board", "precision"]
-    assert [row[-1] for row in cells if row].count("int16 is only for other networks") == 4
+    assert [row[-1] for row in cells if row].count("int16 is only for other networks") == 2
     assert len([line for line in lines if line.startswith("best for ")]) == 2
 
 

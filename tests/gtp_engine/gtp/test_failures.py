@@ -14,7 +14,6 @@ from go_rules.game import RuleViolation
 from go_rules.points import BLACK
 from go_rules.rules import Rules
 from gtp_engine.configuration.settings import EngineSettings
-from nobi_machine import streams
 from search.request import SearchRequest
 from search.result import SearchResult
 from tests.conftest import REPOSITORY
@@ -80,15 +79,6 @@ def test_a_log_that_cannot_be_written_is_given_up(capsys: pytest.CaptureFixture[
     assert capsys.readouterr().err.count("cannot write the log") == 1
 
 
-def test_stderr_lines_are_no_replies(capsys: pytest.CaptureFixture[str]) -> None:
-    for text in ("= 1\n\n? 2", "info move", "play D4", "a -> b", "an exception, Exception"):
-        streams.note(text)
-    for line in capsys.readouterr().err.splitlines():
-        assert not line.startswith(("=", "?", "info", "play"))
-        assert " -> " not in line
-        assert "xception" not in line
-
-
 def test_waiting_ends_when_the_session_does() -> None:
     ready = threading.Event()
 
@@ -136,12 +126,6 @@ def test_rules_that_make_a_move_impossible_are_refused_in_a_sentence(monkeypatch
     monkeypatch.setattr(dialogue.session.game, "set_rules", refuse)
     for line in ("kata-set-rules chinese", "kata-set-rule ko SIMPLE", "kgs-rules japanese"):
         assert dialogue.refuse(line) == "the moves so far are impossible under these rules: occupied"
-
-
-def test_an_analysis_that_fails_says_so_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
-    dialogue = Dialogue(BrokenPlayer(), EngineSettings(size="9"))
-    assert "a bug" not in dialogue.send("kata-analyze b 10")
-    assert "ZeroDivisionError: a bug" in capsys.readouterr().err
 
 
 NO_THREADS = """
