@@ -128,6 +128,12 @@ def test_rules_that_make_a_move_impossible_are_refused_in_a_sentence(monkeypatch
         assert dialogue.refuse(line) == "the moves so far are impossible under these rules: occupied"
 
 
+def test_an_analysis_that_fails_says_so_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    dialogue = Dialogue(BrokenPlayer(), EngineSettings(size="9"))
+    assert "a bug" not in dialogue.send("kata-analyze b 10")
+    assert "ZeroDivisionError: a bug" in capsys.readouterr().err
+
+
 NO_THREADS = """
 from gtp_engine import cli
 from gtp_engine.session.thinking import Pondering

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -191,6 +192,14 @@ def test_a_signal_that_another_thread_gets_ends_the_session() -> None:
     """It does not wake the main thread. On a busy machine about one SIGTERM in twenty was lost in a similar way."""
     with engine(signalled=int(signal.SIGTERM)) as process:
         assert process.wait() == 143
+
+
+@pytest.mark.skipif(not hasattr(select, "poll"), reason="this system does not tell")
+def test_an_idle_engine_notices_that_nobody_listens() -> None:
+    with engine() as process:
+        assert process.ask("boardsize 5") == "= \n"
+        process.close_output()
+        process.wait()
 
 
 def test_end_while_the_controller_does_not_read() -> None:
