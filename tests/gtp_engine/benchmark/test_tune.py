@@ -231,6 +231,14 @@ def test_a_batch_that_was_measured_is_kept_with_its_precision(
     assert load(None, [], {}).values == {"precision": "fp32", "batch": 1}
 
 
+def test_a_dry_run_does_not_take_a_wrong_name_for_a_new_file(
+    opened: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = str(tmp_path / "typo.toml")
+    assert cli.run(["tune", "--net", "any.bin.gz", "--seconds", "5", "--dry-run", "--config", missing]) == 1
+    assert "No such file or directory" in capsys.readouterr().err
+
+
 def test_a_slow_network_is_not_judged_in_haste(
     user_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

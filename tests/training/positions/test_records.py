@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from go_rules.game import Game
-from go_rules.points import N_POINTS, PASS, point_at
+from go_rules.points import BLACK, N_POINTS, PASS, point_at
 from go_rules.rule_names import preset
 from nets.features import CAUGHT, CAUGHT_BEFORE, IN_TREE, LAST_MOVES, encode, new_scratch
 from nets.symmetry import symmetry_permutations
@@ -142,6 +142,13 @@ def test_deviating_and_handicap_samples_have_no_record_to_follow(tmp_path: Path,
         assert (positions.spatial[:, 1] & positions.spatial[:, 2]).sum() == 0
 
 
+def test_handicap_games_begin_with_black_stones(tmp_path: Path, workers: WorkerPool) -> None:
+    path = write_records(tmp_path / "games.npz", [game[:13] for game in GAMES])
+    positions = drawn(stream(path, workers, handicap=1.0), 40, first=0)
+    difference = positions.spatial[:, 1].sum(axis=(1, 2)).astype(int) - positions.spatial[:, 2].sum(axis=(1, 2))
+    assert np.abs(difference).max() >= 4
+
+
 def test_passes_at_the_end_are_left_out(tmp_path: Path) -> None:
     path = write_records(tmp_path / "games.npz", [[3, 4, 361, 361, 5], [361, 7], [8, 361]])
     records = load_records(RecordsConfig(path=str(path)))
@@ -185,3 +192,12 @@ def test_records_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
         np.savez(path, **{**sound, name: damaged})
         with pytest.raises(TrainingError, match="damaged"):
             load_records(RecordsConfig(path=str(path)))
+
+
+def test_black_moves_first_without_handicap(tmp_path: Path, workers: WorkerPool) -> None:
+    positions = drawn(stream(write_records(tmp_path / "games.npz", [[60]]), workers), 8, first=0)
+    turns = positions.spatial[:, 1:3].sum(axis=(1, 2, 3))
+    komi = preset("chinese")[1]
+    for turn, global_ in zip(turns, positions.global_, strict=True):
+        assert global_[5] == pytest.approx((-komi if turn == 0 else komi) / 20)  # BLACK sees komi as a debt
+    assert BLACK == 1

@@ -302,6 +302,14 @@ def test_a_teacher_labels_records_games_and_sample_files(
         assert torch.equal(one, other)
 
 
+def test_positions_with_balanced_komi_count(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    teacher = tmp_path / "teacher.bin.gz"
+    teacher.write_bytes(encode_model(new_student().to_model("teacher", has_optimistic=True)))
+    for share, samples in ((0.0, 8), (0.5, 12)):
+        settings = config(records, teacher=str(teacher), balanced_share=share)
+        assert train_steps(tmp_path / str(share), settings, 2, monkeypatch).samples == samples
+
+
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `tr
 
 from training.run import loop as module
 from training.run.checkpoint import Progress
-from training.run.loop import LegClock
+from training.run.loop import DEVICE, POSITIONS, LegClock, Pace
 
 
 class Clock:
@@ -29,6 +29,23 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(module, "time", clock)
     return clock
+
+
+def test_speeds_and_waits_are_those_since_the_last_line(clock: Clock) -> None:
+    pace = Pace(learned=1000)
+    with pace.waiting(POSITIONS):
+        clock.now += 2.0
+    clock.now += 8.0
+    assert pace.speeds(made=50, learned=1200, copying=1.0) == (
+        20.0,
+        "5/s made  20/s learned  waits: positions 20%, copies 10%, device 0%",
+    )
+    with pace.waiting(DEVICE):
+        clock.now += 5.0
+    assert pace.speeds(made=100, learned=1200, copying=1.0) == (
+        0.0,
+        "10/s made  0/s learned  waits: positions 0%, copies 0%, device 100%",
+    )
 
 
 def test_a_legs_end_has_its_time(clock: Clock) -> None:
