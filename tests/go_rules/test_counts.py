@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 
 from go_rules.game import Game
 from tests.go_rules.counting import complete_games, perft
-from tests.go_rules.counts import GAMES, NO_SUPERKO, PERFT, POSITIONAL, SITUATIONAL, SUICIDE, game_perft, naive_perft
-from tests.go_rules.naive import NaiveGame
+from tests.go_rules.counts import GAMES, PERFT, POSITIONAL, SUICIDE, game_perft
 
 
 @pytest.mark.parametrize(("width", "height", "rules", "first", "counts"), PERFT)
@@ -29,14 +26,6 @@ def test_complete_games(width, height, rules, games):
 
 
 @pytest.mark.parametrize(
-    ("width", "height", "rules", "depth"),
-    [(4, 1, SUICIDE, 7), (2, 2, POSITIONAL, 7), (2, 2, SITUATIONAL, 7), (2, 3, SUICIDE, 5), (3, 3, NO_SUPERKO, 4)],
-)
-def test_perft_of_the_naive_rules(width, height, rules, depth):
-    assert naive_perft(NaiveGame(width, height, rules), depth) == perft(width, height, rules, depth)
-
-
-@pytest.mark.parametrize(
     ("width", "height", "rules", "depth", "count"),
     [(2, 2, POSITIONAL, 8, 2184), (4, 1, SUICIDE, 8, 2018), (2, 3, SUICIDE, 6, 9834), (3, 3, POSITIONAL, 4, 5281)],
 )
@@ -44,15 +33,3 @@ def test_perft_by_game_and_undo(width, height, rules, depth, count):
     game = Game(width, height, rules)
     assert game_perft(game, depth) == count
     assert not game.moves
-
-
-@pytest.mark.parametrize(("side", "count"), [(1, 1), (2, 57), (3, 12675)])
-def test_number_of_legal_positions(side, count):
-    """OEIS A094777: colourings in which every chain has a liberty."""
-    naive = NaiveGame(side, side, POSITIONAL)
-    points = list(naive.points())
-    legal = 0
-    for colours in itertools.product(range(3), repeat=len(points)):
-        stones = {p: c for p, c in zip(points, colours, strict=True) if c}
-        legal += all(naive.has_liberty(stones, p) for p in stones)
-    assert legal == count

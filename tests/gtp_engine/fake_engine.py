@@ -19,7 +19,7 @@ from typing import Any
 
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.errors import UserError
-from gtp_engine.gtp.loop import run_gtp
+from gtp_engine.gtp import loop
 
 
 def main() -> int:
@@ -38,7 +38,8 @@ def main() -> int:
 
         return FakePlayer(**options.get("player", {}))
 
-    return run_gtp(EngineSettings(**options.get("settings", {})), make_player)
+    loop.LOADING_GRACE = options.get("grace", loop.LOADING_GRACE)
+    return loop.run_gtp(EngineSettings(**options.get("settings", {})), make_player)
 
 
 if __name__ == "__main__":

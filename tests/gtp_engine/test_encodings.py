@@ -20,7 +20,7 @@ from tests.systems import IS_WINDOWS
 pytestmark = pytest.mark.skipif(IS_WINDOWS, reason="Nobi writes UTF-8 there, and file names are Unicode")
 
 UTF_8 = "utf-8"
-ENCODINGS = ("ascii", "cp1252", "cp932", "cp936", "cp949")
+ENCODINGS = ("ascii", "cp1252", "cp936")
 NAME, OTHER, COMMENT = "王星昊", "Müller ☺", "复盘 → ½"
 RECORD = f"(;GM[1]FF[4]CA[UTF-8]SZ[7]KM[7]PB[{NAME}]PW[{OTHER}]C[{COMMENT}];B[ee];W[cc];B[ec];W[ce])"
 

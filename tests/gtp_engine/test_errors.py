@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from go_rules.sgf.grammar import SgfError
 from gtp_engine.errors import UserError, explain
 from nobi_machine.streams import note
 from tests.nobi_machine.test_printable import NASTY
@@ -41,10 +40,6 @@ def test_notes_and_errors_are_printable(capsys: pytest.CaptureFixture[str]) -> N
     assert err.removesuffix("\n").isprintable()
     assert explain(UserError(NASTY)).isprintable()
     assert explain(ValueError(NASTY)).isprintable()
-
-
-def test_a_broken_record_is_no_internal_error() -> None:
-    assert explain(SgfError("no SGF game found")) == "no SGF game found"
 
 
 @pytest.mark.parametrize(

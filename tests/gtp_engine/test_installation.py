@@ -123,10 +123,8 @@ def test_undamaged_it_plays_and_finds_no_fault_with_itself(installed: Environmen
 @pytest.mark.parametrize(
     "files",
     [
-        {"search/__init__.py": STRANGER},
+        {"search/__init__.py": STRANGER, "search/index.py": ""},
         {"nobi_machine/parameters.py": ""},
-        {"search/__init__.py": "import flask\n", "search/index.py": ""},
-        {"go_rules/__init__.py": STRANGER},
         {"gtp_engine/errors.py": "print 'of another language'\n"},
     ],
     ids=lambda files: ", ".join(files),

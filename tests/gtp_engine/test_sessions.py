@@ -1,4 +1,7 @@
-"""Whole sessions leave nothing behind but what was asked for, open no socket, and run nothing from where they start."""
+"""Whole sessions leave nothing behind but what was asked for, open no socket, and run nothing from where they start.
+
+Each is a process of its own in a fresh home and a current directory full of traps.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,122 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import REPOSITORY
-from tests.gtp_engine.sessions import SESSIONS, Stage
+from nobi_machine.cache import cache_root
+from tests.conftest import REPOSITORY, SMALL_NETWORK
 from tests.gtp_engine.socket_guard import CANNOT_GUARD
+from tests.planted import Planted
+from tests.systems import IS_WINDOWS
 
 GUARD = (sys.executable, str(REPOSITORY / "tests" / "gtp_engine" / "socket_guard.py"))
+LONGEST = 400.0
+"""Seconds that a session may take: on a new machine it compiles."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """Arguments of `nobi`, lines for its stdin, and what must be in what it writes to stdout."""
+
+    name: str
+    arguments: tuple[str, ...]
+    lines: tuple[str, ...] = ()
+    answer: str = ""
+    code: int = 0
+
+
+PLAY = (
+    *("boardsize 9", "komi 7", "genmove b", "kata-genmove_analyze w", "kata-analyze b 10 maxmoves 2", "final_score"),
+    *(
+        "kata-raw-nn 0",
+        "time_settings 10 0 0",
+        "genmove b",
+        "printsgf {out}/game.sgf",
+        "loadsgf {out}/game.sgf",
+        "quit",
+    ),
+)
+GTP = ("gtp", "--visits", "10", "--size", "9")
+
+SESSIONS = (
+    Session("play", (*GTP, "--ponder"), PLAY, "= "),
+    Session(
+        "play with another network", (*GTP, "--net", str(SMALL_NETWORK)), ("kata-get-models", "genmove b"), "random"
+    ),
+    Session("play by onnxruntime", (*GTP, "--precision", "fp32", "--set", "log={out}/dialogue.log"), PLAY, "= "),
+    Session(
+        "match",
+        (
+            *("match", "nobi --precision fp32", "nobi", "--size", "5", "--visits", "2", "--games", "1"),
+            *("--openings", "none", "--max-moves", "4", "--score", "board", "--out", "{out}/match"),
+        ),
+        answer="Nobi",
+    ),
+    Session("doctor", ("doctor",), answer="Nobi can play here."),
+    Session(
+        "benchmark",
+        ("benchmark", "--seconds", "1", "--size", "9", "--precision", "int16,fp32"),
+        answer="int16",
+    ),
+    Session("picture", ("picture", "{out}/picture.svg", "--size", "9", "--visits", "10")),
+    Session("a file that is no network", (*GTP, "--net", "{out}/picture.svg"), code=1),
+    Session("networks", ("networks",), answer="b10c384h6nbttflrs"),
+    Session("configuration", ("config", "--write")),
+)
+
+
+class Stage:
+    """Folders for sessions: an empty home, a place for temporary files, and `out` for what is asked for by name."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.planted = Planted(folder)
+        self.home, self.temporary, self.out = (self._make(name) for name in ("home", "temporary", "out"))
+        self._traps = self._files(self.planted.traps)
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "ORT_"))}
+        self.environment |= {
+            "HOME": str(self.home),
+            "TMPDIR": str(self.temporary),
+            "NOBI_CACHE_DIR": str(cache_root()),  # the user's: compiling anew would take a minute
+            "PYTHONPATH": self.planted.path,
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        if IS_WINDOWS:  # where no variable says which home is the user's
+            self.environment["NOBI_CONFIG_DIR"] = str(self.home / ".config" / "nobi")
+
+    def run(self, session: Session, before: Sequence[str]) -> str:
+        """Run one session with these words before its command, and say what went wrong: nothing, in the best case."""
+        fill = {"out": str(self.out)}
+        command = [*self.planted.nobi, *(word.format(**fill) for word in session.arguments)]
+        try:
+            done = subprocess.run(
+                [*before, *command],
+                input="".join(line.format(**fill) + "\n" for line in session.lines),
+                cwd=self.planted.traps,
+                env=self.environment,
+                capture_output=True,
+                encoding="utf-8",
+                timeout=LONGEST,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return f"{session.name}: took more than {LONGEST:g} s"
+        if done.returncode != session.code or session.answer not in done.stdout or "Traceback" in done.stderr:
+            return f"{session.name}: exit code {done.returncode}, {done.stdout[-300:]!r}, {done.stderr[-300:]!r}"
+        return ""
+
+    def strays(self) -> list[str]:
+        """The files that sessions left where none belong: all that `out` and the configuration do not hold."""
+        traps = self._files(self.planted.traps) ^ self._traps
+        others = self._files(self.home) | self._files(self.temporary)
+        wanted = {self.home / ".config" / "nobi" / "config.toml"}
+        return sorted(map(str, (traps | others) - wanted))
+
+    def _make(self, name: str) -> Path:
+        (self.folder / name).mkdir()
+        return self.folder / name
+
+    @staticmethod
+    def _files(folder: Path) -> set[Path]:
+        return {path for path in folder.rglob("*") if not path.is_dir()}
 
 
 @dataclass(frozen=True)
@@ -35,10 +149,8 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
     is_guarded = guarded([sys.executable, "-c", "pass"], folder / "none").returncode != CANNOT_GUARD
     report = folder / "report"
 
-    def starter(command: Sequence[str], _name: str) -> list[str]:
-        return [*GUARD, str(report), *command] if is_guarded else list(command)
-
-    failures = [failure for session in SESSIONS if (failure := stage.run(session, starter))]
+    before = [*GUARD, str(report)] if is_guarded else []
+    failures = [failure for session in SESSIONS if (failure := stage.run(session, before))]
     calls = report.read_text().splitlines() if report.exists() else []
     return Played(failures, stage, calls if is_guarded else None)
 

@@ -57,8 +57,10 @@ def test_gtp(redirections: str, code: int, stdout: str, stderr: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (code, stdout, stderr)
 
 
-@pytest.mark.parametrize(("redirections", "stderr"), [(">&-", NO_STDOUT), (">/dev/full", FULL), (">&- 2>&-", "")])
-@pytest.mark.parametrize("subcommand", ["config", "players", "networks"])
+@pytest.mark.parametrize(
+    ("subcommand", "redirections", "stderr"),
+    [("config", ">&-", NO_STDOUT), ("players", ">/dev/full", FULL), ("networks", ">&- 2>&-", "")],
+)
 def test_other_subcommands(subcommand: str, redirections: str, stderr: str) -> None:
     done = nobi(subcommand, redirections)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", stderr)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from nobi_machine.cache import read_entry, trusted_folder, usable_folder, write_entry
-from tests.systems import IS_WINDOWS
 
 needs_owners = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="this system tells no owners")
 
@@ -93,37 +90,6 @@ def test_nor_one_that_belongs_to_somebody_else(tmp_path: Path) -> None:
     os.chown(folder, 65534, 65534)
     with pytest.raises(PermissionError):
         trusted_folder(folder)
-
-
-PROGRAM = """
-import sys
-from pathlib import Path
-from nobi_machine.cache import problem, read_entry, write_entry
-for name in ("one", "two"):
-    write_entry(Path(sys.argv[1]) / name, name, b"content", 30)
-print(read_entry(Path(sys.argv[1]) / "one", "one"), problem())
-"""
-
-
-@pytest.mark.skipif(IS_WINDOWS, reason="the obstacles are POSIX")
-@pytest.mark.parametrize("obstacle", ["file", "dangling", "loop", "full"])
-def test_a_cache_that_cannot_be_used_is_said_once(tmp_path: Path, obstacle: str) -> None:
-    folder, program = tmp_path / "folder", PROGRAM
-    if obstacle == "file":
-        folder.touch()
-    elif obstacle == "dangling":
-        folder.symlink_to(tmp_path / "nowhere")
-    elif obstacle == "loop":
-        folder.symlink_to(folder)
-    else:
-        pytest.importorskip("resource")
-        program = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (8, 8))\n" + PROGRAM
-    done = subprocess.run([sys.executable, "-c", program, str(folder)], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("None /")
-    assert done.stdout.split(" ", 1)[1] in done.stderr
-    assert done.stderr.count("\n") == 1
-    if obstacle == "full":
-        assert list(folder.iterdir()) == []
 
 
 def test_a_missing_folder_is_made_again(tmp_path: Path) -> None:

@@ -48,21 +48,6 @@ def test_a_network_that_is_there_says_what_a_file_leaves_out(tmp_path: Path) -> 
     assert read_config(path, there).network == there
 
 
-def test_a_description_has_choices_and_explanations() -> None:
-    lines = describe(override(TrainingConfig(), (" run.batch = 64 ", "data.teacher= a b "))).splitlines()
-    assert lines[:2] == [f"# {NetworkConfig.__doc__}", "[network]"]
-    assert 'device = "auto"  # auto | cpu | cuda; auto: cuda where there is one' in lines
-    assert "batch = 64  # positions a step on 19x19; on smaller boards more" in lines
-    assert any(line.startswith('teacher = "a b"  # a KataGo network') for line in lines)
-    assert lines[lines.index("[data.play]") - 1].startswith("# Positions out of games")
-
-
-def test_shares_are_of_what_there_is() -> None:
-    assert sum(TrainingConfig().data.rules.values()) == pytest.approx(1)
-    assert TrainingConfig().data.canvas_shares.keys() == {"9", "13", "19"}
-    assert sum(TrainingConfig().data.canvas_shares.values()) == pytest.approx(1)
-
-
 def test_settings_are_read_as_toml_would() -> None:
     config = override(TrainingConfig(), ("network.blocks=20", 'data.canvas_shares={"9": 1.0}', "data.teacher=/a/b.gz"))
     assert (config.network.blocks, config.data.canvas_shares, config.data.teacher) == (20, {"9": 1.0}, "/a/b.gz")
@@ -73,31 +58,16 @@ def test_settings_are_read_as_toml_would() -> None:
     ("setting", "complaint"),
     [
         ("run.batch", "not a setting"),
-        ("run.yardstick", "not a setting"),
         ("run.batch.size=3", "not a setting"),
         ("run.bach=3", "not a setting"),
-        ("batch=3", "not a setting"),
         ("run.batch=many", "run.batch"),
-        ("run.batch=0", "run.batch"),
         ("network.kind=round", "network.kind"),
         ("network.channels=4.5", "network.channels"),
         ("run.threads=100000", "run.threads must be 0 to 256"),
-        ("run.batch=1000000000", "run.batch must be 1 to 65536"),
-        ("network.value_hidden=1000000000", "network.value_hidden must be 4 to 4096"),
-        ("network.policy_channels=1000000000", "network.policy_channels must be 4 to 1024"),
         ("run.measure_every=0", "run.measure_every must be above 0"),
-        ("run.save_every=0", "run.save_every must be above 0"),
-        ("data.repeats=0", "data.repeats must be 1 to 8"),
-        ("data.play.temperature=0", "data.play.temperature must be above 0"),
-        ("data.selfplay.visits=1", "data.selfplay.visits must be at least 2"),
         ("data.selfplay.full_share=0", "data.selfplay.full_share must be"),
         ("data.selfplay.resign_below=0.5", "data.selfplay.resign_below must be at least 0 and below 0.5"),
-        ("optimiser.rate=0", "optimiser.rate must be above 0"),
-        ("optimiser.momentum=1", "optimiser.momentum must be at least 0 and below 1"),
-        ("optimiser.clip=0", "optimiser.clip must be above 0"),
-        ("optimiser.average=1", "optimiser.average must be at least 0 and below 1"),
         ("learn.match_games=1", "learn.match_games must be at least 2"),
-        ("learn.anchor_games=1", "learn.anchor_games must be at least 2"),
     ],
 )
 def test_bad_settings_are_named(setting: str, complaint: str) -> None:

@@ -25,7 +25,6 @@ from training.errors import TrainingError
 from training.files import read_network
 from training.network import OPTIMISTIC, PLAIN, REPLY, SOFT, Network, NetworkEvaluation, evaluate_with, load_network
 from training.positions.canvas import OFF_BOARD
-from training.yardstick import load_yardstick
 
 GOLDEN = Path(__file__).parents[1] / "nets" / "golden_rows"
 CONVOLUTIONS = ({"kind": "ordinary_block", "dilation": 2}, {"kind": "gpool_block"})
@@ -206,25 +205,6 @@ def test_a_lower_precision_stays_close() -> None:
         assert (exact.policy.softmax(1) - low.policy.softmax(1)).abs().sum(1).mean() < 0.1
         assert (exact.value - low.value).abs().mean() < 0.02
         assert low.policy.dtype == low.value.dtype == low.ownership.dtype == torch.float32
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [
-        "g170-b6c96-s175395328-d26788732.bin.gz",
-        "b7c96h3tfrs-test5-cnorm.bin.gz",
-        "b7c96h6kv3qk32v16tflrs-fson-bnh.bin.gz",
-    ],
-)
-def test_networks_of_katagos_agree_with_the_evaluator(shared: Callable[[str], Path], name: str) -> None:
-    network, evaluator = load_network(shared(f"nets/{name}")), open_network(shared(f"nets/{name}"), precision="fp32")
-    rows = load_yardstick(shared("data/kata-rows-1024.npz")).full
-    spatial, global_ = rows.spatial[:4], rows.global_[:4]
-    expected = evaluator.evaluate(EvaluationRequest(spatial, global_, np.zeros(4, np.float32)))
-    given = evaluate_with(network)(spatial, global_)
-    for field, tolerance in (("policy", 2e-3), ("value", 2e-4), ("score", 5e-3), ("ownership", 1e-3)):
-        np.testing.assert_allclose(getattr(given, field), getattr(expected, field), atol=tolerance)
 
 
 def test_what_is_no_network_is_refused(tmp_path: Path) -> None:

@@ -100,9 +100,9 @@ FINAL = {
 }
 
 
-def random_games():
+def random_games(count: int = 150):
     """Positions of small boards, some full and some half empty."""
-    for seed in range(150):
+    for seed in range(count):
         rng = random.Random(seed)
         width, height = rng.choice([(5, 5), (6, 4), (7, 7), (3, 8), (9, 9), (2, 6)])
         game = Game(width, height, Rules(suicide=rng.random() < 0.3))
@@ -163,7 +163,7 @@ def test_final_area_is_the_naive_definition(scoring, tax):
     work = new_life_work()[0]
     rules = Rules(scoring=scoring, tax=tax)
     record = rules.record(0.0)
-    for seed, game in random_games():
+    for seed, game in random_games(60):
         naive = NaiveGame(game.width, game.height, rules)
         stones = stones_of(game)
         area, score = naive_life.final_area(naive, stones, rules, stones, False)

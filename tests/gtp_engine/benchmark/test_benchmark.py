@@ -88,11 +88,11 @@ def test_many_settings_make_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert [best["net"] for best in report["best"]] == ["a.onnx", "b.onnx"]
     assert report["versions"]["numpy"]
 
-    out, _ = run(capsys, *several)
+    out, _ = run(capsys, *several[:5], "1", *several[6:])
     lines = out.splitlines()
     cells = [re.split(r"\s*[│┃|]\s*", line)[1:-1] for line in lines]
     assert cells[2][:3] == ["network", "board", "precision"]
-    assert [row[-1] for row in cells if row].count("int16 is only for other networks") == 4
+    assert [row[-1] for row in cells if row].count("int16 is only for other networks") == 2
     assert len([line for line in lines if line.startswith("best for ")]) == 2
 
 

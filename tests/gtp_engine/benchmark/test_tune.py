@@ -197,31 +197,12 @@ def test_only_what_changes_is_written(
     assert load(None, [], {}).values == {"workers": report["best"]["workers"]}
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="file names are Unicode elsewhere")
-def test_a_file_whose_name_is_no_text(
-    opened: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    prefer(monkeypatch, other_workers=True)
-    path = tmp_path / os.fsdecode(b"caf\xe9.toml")
-    path.write_text("")
-    assert json.loads(tuned(capsys, "--json", "--config", str(path)))["written"].endswith("caf\\udce9.toml")
-    assert "workers = " in path.read_text()
-
-
 def test_what_was_given_by_hand_is_kept(
     opened: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     prefer(monkeypatch, other_workers=False)
     tuned(capsys, "--set", "batch=2", "--set", "precision=int16")
     assert load(None, [], {}).values == {"batch": 2, "precision": "int16"}
-
-
-def test_a_precision_by_name_stays_while_it_is_the_best(
-    opened: list[str], user_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write_values(user_file, {"precision": "int16"})
-    prefer(monkeypatch, other_workers=False)
-    assert f"wrote nothing to {user_file}" in tuned(capsys)
 
 
 def test_a_batch_that_was_measured_is_kept_with_its_precision(

@@ -73,13 +73,3 @@ def test_they_are_listed_and_told_with_the_others() -> None:
     assert set(FIXED) <= set(dialogue.ask("kata-list-params").split())
     told = json.loads(dialogue.ask("kata-get-params"))
     assert {name: told.get(name) for name in FIXED} == {name: value for name, (value, _) in FIXED.items()}
-
-
-def test_what_kata_get_params_tells_can_be_set_again() -> None:
-    """No limit is null there."""
-    dialogue = Dialogue()
-    told = dialogue.ask("kata-get-params")
-    dialogue.ask('kata-set-params {"maxVisits":5,"maxTime":3,"cpuctExploration":2}')
-    dialogue.ask(f"kata-set-params {told}")
-    assert dialogue.ask("kata-get-params") == told
-    assert "must be a number" in dialogue.refuse('kata-set-params {"lagBuffer":null}')

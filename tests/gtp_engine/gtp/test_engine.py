@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from go_rules.points import BLACK, WHITE, from_vertex
+from go_rules.points import BLACK, WHITE
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.session.lateness import Lateness
-from search.request import Limits, MoveFilter
+from search.request import Limits
 from tests.gtp_engine.fakes import Dialogue, FakePlayer
 
 
@@ -125,64 +125,12 @@ def test_superko_is_checked_whatever_the_player_says() -> None:
     dialogue.ask("play b c3")
 
 
-def test_resignation_leaves_the_game_alone() -> None:
-    dialogue = Dialogue(FakePlayer(["resign"]))
-    assert dialogue.ask("genmove b") == "resign"
-    assert dialogue.session.game.moves == []
-    assert dialogue.ask("genmove b") == "A9"
-
-
 def test_moves_after_the_end_of_the_game() -> None:
     dialogue = Dialogue()
     dialogue.ask("gogui-play_sequence b pass w pass")
     assert dialogue.session.game.is_over
     assert dialogue.ask("genmove b") == "A9"
     assert dialogue.ask("kata-genmove_analyze w").startswith("info move B9")
-
-
-def test_white_plays_first_after_handicap() -> None:
-    dialogue = Dialogue()
-    dialogue.ask("set_free_handicap A1 B2 C3")
-    dialogue.ask("lz-analyze 10")
-    assert dialogue.player.searches[-1].colour == WHITE
-
-
-def test_free_handicap_on_a_board_that_is_not_square() -> None:
-    dialogue = Dialogue()
-    dialogue.ask("boardsize 5 9")
-    assert len(set(dialogue.ask("place_free_handicap 12").split())) == 12
-
-
-def test_cleanup_moves_go_for_dead_stones() -> None:
-    dialogue = Dialogue(FakePlayer(dead=["A1"]))
-    dialogue.ask("boardsize 5")
-    dialogue.ask("set_position w a1 b c1 b c2 b c3 b b3 b a3 b d3 w e5")
-    dialogue.ask("gogui-play_sequence b pass w pass")
-    assert dialogue.ask("final_status_list dead") == "A1"
-    move = dialogue.ask("kgs-genmove_cleanup b")
-    assert move in {"A2", "B1"}
-    used = dialogue.player.searches[-1].filter
-    assert isinstance(used, MoveFilter)
-    allowed, depth = used.allow[BLACK]
-    assert {from_vertex(v, 5, 5) for v in ("A2", "B1")} == set(allowed)
-    assert depth == 1
-    dialogue.player.dead = []
-    dialogue.ask("clear_cache")
-    dialogue.ask("kgs-genmove_cleanup b")
-    assert dialogue.player.searches[-1].filter is None
-
-
-def test_the_clock_limits_the_look_for_dead_stones() -> None:
-    dialogue = Dialogue(FakePlayer(dead=["A1"]))
-    dialogue.ask("boardsize 5")
-    dialogue.ask("time_settings 30 0 0")
-    dialogue.ask("set_position w a1 b c1 b c2 b c3 b b3 b a3 b d3 w e5")
-    dialogue.ask("gogui-play_sequence b pass w pass")
-    dialogue.ask("time_left b 2 0")
-    dialogue.ask("kgs-genmove_cleanup b")
-    seconds = [search.limits.seconds for search in dialogue.player.searches[-3:]]
-    assert all(each is not None for each in seconds)
-    assert sum(each for each in seconds if each is not None) < 2.0
 
 
 @pytest.mark.parametrize("komi", ["7", "6.5"])
@@ -314,16 +262,6 @@ def test_pondering_runs_on_a_copy_until_the_next_command() -> None:
     dialogue.session.close()
     assert not dialogue.player.searching.is_set()
     assert dialogue.player.closed
-
-
-def test_pondering_ends_with_the_session() -> None:
-    dialogue = Dialogue(settings=EngineSettings(size="9", ponder=True))
-    dialogue.ask("genmove b")
-    assert dialogue.player.searching.wait(5)
-    dialogue.session.close()
-    stop = dialogue.player.searches[-1].stop
-    assert stop is not None
-    assert stop.is_set()
 
 
 def test_no_pondering_after_resigning_or_the_last_pass() -> None:

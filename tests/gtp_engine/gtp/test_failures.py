@@ -14,7 +14,6 @@ from go_rules.game import RuleViolation
 from go_rules.points import BLACK
 from go_rules.rules import Rules
 from gtp_engine.configuration.settings import EngineSettings
-from nobi_machine import streams
 from search.request import SearchRequest
 from search.result import SearchResult
 from tests.conftest import REPOSITORY
@@ -78,15 +77,6 @@ def test_a_log_that_cannot_be_written_is_given_up(capsys: pytest.CaptureFixture[
     dialogue.refuse("genmove b")
     dialogue.refuse("genmove b")
     assert capsys.readouterr().err.count("cannot write the log") == 1
-
-
-def test_stderr_lines_are_no_replies(capsys: pytest.CaptureFixture[str]) -> None:
-    for text in ("= 1\n\n? 2", "info move", "play D4", "a -> b", "an exception, Exception"):
-        streams.note(text)
-    for line in capsys.readouterr().err.splitlines():
-        assert not line.startswith(("=", "?", "info", "play"))
-        assert " -> " not in line
-        assert "xception" not in line
 
 
 def test_waiting_ends_when_the_session_does() -> None:

@@ -107,14 +107,3 @@ def test_a_printsgf_that_fails_leaves_nothing(tmp_path: Path) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["fifo", "link"]
-
-
-@pytest.mark.parametrize("komi", ["375", "375.5", "-0", "0.1", "6.5", "1234.125", "-1e-7", "1e39", "-1e300", "10000.5"])
-def test_every_komi_survives_printsgf(komi: str, tmp_path: Path) -> None:
-    dialogue, other = Dialogue(), Dialogue()
-    dialogue.ask(f"komi {komi}")
-    dialogue.ask(f"printsgf {tmp_path}/game.sgf")
-    other.ask(f"loadsgf {tmp_path}/game.sgf")
-    assert other.ask("get_komi") == dialogue.ask("get_komi") == str(float(komi) + 0.0)
-    assert other.ask("final_score") == dialogue.ask("final_score")
-    assert other.ask("printsgf") == dialogue.ask("printsgf")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -16,7 +17,6 @@ from typing import Any
 
 import pytest
 
-from gtp_engine.stdio import MAX_LINE
 from tests.conftest import REPOSITORY
 from tests.gtp_engine.gtp.processes import ENDS_WITHIN, Process, engine, run
 from tests.systems import IS_WINDOWS
@@ -56,11 +56,6 @@ def test_script_with_quit_is_played_at_full_strength() -> None:
 
 def test_script_with_windows_line_ends() -> None:
     assert run("name\r\nquit\r\n").stdout == "= Nobi\n\n= \n\n"
-
-
-def test_empty_input() -> None:
-    done = run("")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "nobi: GTP ready\n")
 
 
 def test_analysis_in_a_script_reports_once() -> None:
@@ -129,15 +124,18 @@ def test_stray_output_goes_to_stderr() -> None:
 
 ENDS = ("quit", "eof", "SIGTERM", "SIGINT", "SIGHUP", "broken pipe")
 UNTOLD = (("quit", "analysis"), ("broken pipe", "loading"), ("broken pipe", "genmove"))
-STATES = ("start", "loading", "idle", "genmove", "analysis", "pondering")
+STATES = ("start", "loading", "genmove", "analysis", "pondering")
+ALIKE = ("SIGINT", "SIGHUP")
+"""They are heard as SIGTERM is, and tried in one state."""
 
 
-@pytest.mark.parametrize("state", STATES)
-@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize(
+    ("state", "end"), [(state, end) for state in STATES for end in ENDS if state == "genmove" or end not in ALIKE]
+)
 def test_end(state: str, end: str) -> None:
     if IS_WINDOWS and (end.startswith("SIG") or (end, state) in UNTOLD):
         pytest.skip("signals are POSIX, and pipes are longer and tell more there")
-    options = {"loading": {"load": 120}, "genmove": BLOCKED, "pondering": PONDERING}.get(state, {})
+    options = {"loading": {"load": 120, "grace": 0.5}, "genmove": BLOCKED, "pondering": PONDERING}.get(state, {})
     with engine(**options) as process:
         bring_to(process, state)
         started = time.monotonic()
@@ -161,7 +159,7 @@ def bring_to(process: Process, state: str) -> None:
     assert process.ask("name") == "= Nobi\n"
     if state == "loading":
         process.say("boardsize 9\n")
-    elif state != "idle":
+    else:
         assert process.ask("boardsize 9") == "= \n"
     if state == "genmove":
         process.say("genmove b\n")
@@ -196,8 +194,8 @@ def test_a_signal_that_another_thread_gets_ends_the_session() -> None:
         assert process.wait() == 143
 
 
-@pytest.mark.skipif(not hasattr(__import__("select"), "poll"), reason="this system does not tell")
-def test_idle_engine_notices_that_nobody_listens() -> None:
+@pytest.mark.skipif(not hasattr(select, "poll"), reason="this system does not tell")
+def test_an_idle_engine_notices_that_nobody_listens() -> None:
     with engine() as process:
         assert process.ask("boardsize 5") == "= \n"
         process.close_output()
@@ -233,16 +231,6 @@ def test_input_ends_analysis_and_is_answered() -> None:
         assert process.popen.stdout.readline() == b"\n"
 
 
-def test_a_bare_newline_ends_analysis() -> None:
-    with engine() as process:
-        process.ask("boardsize 5")
-        process.say("kata-analyze 1\n")
-        time.sleep(0.1)
-        process.say("\n")
-        assert process.reply().startswith("=\ninfo ")
-        assert process.ask("name") == "= Nobi\n"
-
-
 def test_input_does_not_shorten_genmove() -> None:
     with engine(player={"thinks": 0.6}) as process:
         process.ask("boardsize 5")
@@ -255,28 +243,14 @@ def test_input_does_not_shorten_genmove() -> None:
         assert process.reply() == "= 2\n"
 
 
-@pytest.mark.parametrize("comment", ["# interrupt", "#interrupt ok", "  # Interrupt\r"])
-def test_gogui_interrupt(comment: str) -> None:
+def test_gogui_interrupt() -> None:
     with engine(**BLOCKED) as process:
         process.ask("boardsize 5")
         process.say("genmove b\n")
         time.sleep(0.1)
-        process.say(comment + "\n")
-        if comment == "#interrupt ok":
-            # Some other comment.
-            process.say("# interrupt\n")
+        process.say("#interrupt ok\n  # Interrupt\r\n")  # the first is some other comment
         assert process.reply() == "= A5\n"
         assert process.ask("name") == "= Nobi\n"
-
-
-def test_pondering_ends_with_the_next_command() -> None:
-    with engine(**PONDERING) as process:
-        process.ask("boardsize 5")
-        assert process.ask("genmove b") == "= A5\n"
-        assert process.ask("name") == "= Nobi\n"
-        assert process.ask("play w c3") == "= \n"
-        assert process.ask("genmove b") == "= B5\n"
-        assert process.ask("undo") == "= \n"
 
 
 def test_a_search_that_any_input_cancels() -> None:
@@ -302,18 +276,8 @@ def test_a_line_without_end() -> None:
         assert process.reply() == "= Nobi\n"
 
 
-@pytest.mark.parametrize("extra", [0, 2])
-def test_the_length_of_a_line_is_that_of_its_bytes(extra: int) -> None:
-    """A line of `é` has half as many characters. Beyond the limit none of it is carried out."""
-    start = "5 kgs-rules japanese "  # which takes further words
-    line = start + "é" * ((MAX_LINE - len(start) + extra) // 2)
-    done = run(f"{line}\nkata-get-rules\n")
-    assert done.stdout.startswith("?5 syntax error\n\n= {" if extra else "=5 \n\n= {")
-    assert ("TERRITORY" in done.stdout) == (extra == 0)
-
-
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="needs Linux")
-@pytest.mark.parametrize("flood", [b"name\n", b"\n", b" \n"])
+@pytest.mark.parametrize("flood", [b"name\n", b" \n"])
 def test_a_flood_during_a_search_takes_little_memory_and_quit_is_seen(flood: bytes) -> None:
     """5 MB of lines once took 343 MB."""
     with engine(**BLOCKED) as process:
@@ -339,29 +303,3 @@ def peak_memory(pid: int) -> int:
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) * 1024
     return 0
-
-
-def test_log(tmp_path: Any) -> None:
-    log = tmp_path / "nobi.log"
-    code = (
-        "from gtp_engine.gtp.loop import run_gtp;"
-        "from gtp_engine.configuration.settings import EngineSettings;"
-        f"run_gtp(EngineSettings(log={str(log)!r}), lambda log: None)"
-    )
-    subprocess.run(
-        [sys.executable, "-c", code], input=b"name\nquit\n", capture_output=True, timeout=60, cwd=REPOSITORY, check=True
-    )
-    text = log.read_text()
-    assert "<< name" in text
-    assert ">> = Nobi" in text
-
-
-@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="needs Linux")
-def test_no_process_outlives_the_engine() -> None:
-    with engine(**BLOCKED) as process:
-        process.ask("boardsize 9")
-        process.say("genmove b\n")
-        time.sleep(0.1)
-        process.say("quit\n")
-        process.wait()
-        assert not os.path.exists(f"/proc/{process.popen.pid}/task") or process.popen.poll() is not None

@@ -235,17 +235,6 @@ while True:
         done.unlink()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="process groups are POSIX")
-def test_children_of_a_wrapper_go_with_it(tmp_path: Path) -> None:
-    survivor = tmp_path / "survivor"
-    code = f"import subprocess; subprocess.run(['sh', '-c', 'sleep 1; touch {survivor}'])"
-    engine = GtpClient(scripted(code))
-    time.sleep(0.3)
-    engine.kill()
-    time.sleep(1.2)
-    assert not survivor.exists()
-
-
 @pytest.mark.skipif(not client.SUPERVISED, reason="nothing stands between engine and referee here")
 def test_a_supervisor_that_was_stopped_still_takes_all_descendants_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """The engine's child has left its process group, so that only the supervisor can find it."""

@@ -66,15 +66,6 @@ def test_announcements(text: str, commands: list[str]) -> None:
     assert announcements(parse_control(text)) == commands
 
 
-def test_absolute_time() -> None:
-    clock = SideClock(TimeControl.absolute(10))
-    assert clock.spend(9) == 0
-    assert clock.time_left() == (1, 0)
-    assert clock.allowance() == 1
-    assert clock.spend(1.5) == pytest.approx(0.5)
-    assert clock.time_left() == (0, 0)
-
-
 def test_main_time_is_not_counted_in_stones() -> None:
     for control in (TimeControl.canadian(10, 5, 2), TimeControl.byoyomi(10, 5, 2), TimeControl.fischer(10, 5)):
         clock = SideClock(control)
@@ -122,13 +113,6 @@ def test_byoyomi_uses_periods_up() -> None:
     assert clock.spend(15) == 0
     assert clock.time_left() == (10, 2)
     assert clock.spend(21) == pytest.approx(1)
-
-
-def test_fischer_adds_the_increment() -> None:
-    clock = SideClock(TimeControl.fischer(10, 3))
-    assert clock.spend(4) == 0
-    assert clock.time_left() == (9, 0)
-    assert clock.spend(10) == pytest.approx(1)
 
 
 # --- The lag: how far below zero a clock may be -------------------------------------------------------------------

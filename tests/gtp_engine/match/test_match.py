@@ -228,7 +228,10 @@ def test_a_judge_that_cannot_start_is_told_first(tmp_path: Path, capsys: pytest.
     assert (code, err) == (1, f"nobi: judge: cannot start no-such-judge: {no_program()}\n")
 
 
-def test_an_engine_that_is_not_ready_in_time_is_told_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_engine_that_is_not_ready_in_time_is_told_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gtp_engine.match.client.QUIT_GRACE", 0.3)
     code, _, err = run(capsys, stub("--bad", "hang-name@1"), WINNER, *small(tmp_path), "--start", "1")
     assert code == 1
     assert err.startswith("nobi: engine A: not ready within 1 s: ")
@@ -245,8 +248,14 @@ def test_an_engine_that_dies_at_once(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 @needs_signals
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize(("bad", "command"), [("hang@1", "genmove"), ("hang-name@1", "name")])
+@pytest.mark.parametrize(
+    ("number", "bad", "command"),
+    [
+        (signal.SIGINT, "hang@1", "genmove"),
+        (signal.SIGTERM, "hang@1", "genmove"),
+        (signal.SIGINT, "hang-name@1", "name"),
+    ],
+)
 def test_interrupting_leaves_no_engine_behind(tmp_path: Path, number: signal.Signals, bad: str, command: str) -> None:
     log = tmp_path / "log"
     hanging = stub("--bad", bad, "--log", str(log))

@@ -15,11 +15,11 @@ OTHER_MOMENTS = ("list_commands", "play", "other", "final_score", "between", "qu
 
 
 def cases() -> Iterator[tuple[str, str, int]]:
-    """(kind, moment, honest side): every kind while it thinks, and at one more moment."""
+    """(kind, moment, honest side): every kind while it thinks, and every second at one more moment."""
     for number, kind in enumerate(zoo.KINDS):
         yield kind, "genmove", number % 2
-        other = OTHER_MOMENTS[number % len(OTHER_MOMENTS)]
-        if zoo.is_attack(kind, other):
+        other = OTHER_MOMENTS[number // 2 % len(OTHER_MOMENTS)]
+        if number % 2 == 0 and zoo.is_attack(kind, other):
             yield kind, other, number // 2 % 2
 
 
@@ -27,5 +27,5 @@ def cases() -> Iterator[tuple[str, str, int]]:
 def test_hostile_engines_lose_or_harm_nobody(tmp_path: Path) -> None:
     with ThreadPoolExecutor(16) as tables:
         complaints = list(tables.map(lambda case: zoo.play(tmp_path, *case), cases()))
-    assert len(complaints) > 50
+    assert len(complaints) > 40
     assert [complaint for complaint in complaints if complaint] == []

@@ -129,21 +129,6 @@ def test_clock_is_sent_and_lateness_counted_or_punished(referee_game: Play, tmp_
     assert (game.result, game.reason) == ("W+T", record.OVERTIME)
 
 
-def test_the_lag_is_no_time_for_each_move(referee_game: Play) -> None:
-    """Moves of 0.4 s are shorter than the lag. Half a second of main time and the lag are over with the third."""
-    slow = [word for number in range(1, 6) for word in ("--bad", f"slow@{number}")]
-    moves = ["--moves", "A1,B1,C1,D1,E1"], ["--moves", "A5,B5,C5,D5,E5"]
-    control = TimeControl.absolute(0.5)
-    game = referee_game([*moves[0], *slow], moves[1], Conduct(lag=0.69, enforce_clock=True), control=control)
-    assert (game.result, game.reason, game.moves) == ("W+T", record.OVERTIME, 4)
-    game = referee_game([*moves[0], *slow], moves[1], Conduct(lag=0.69, max_moves=6), control=control)
-    assert game.late == [1, 0]
-    game = referee_game(
-        [*moves[0], *slow], moves[1], Conduct(lag=0.69, enforce_clock=True), control=TimeControl.canadian(0, 0.1, 1)
-    )
-    assert (game.own_moves[0], game.late, game.reason) == (6, [0, 0], record.WON_BY_SCORE)
-
-
 def test_byoyomi_is_told_of_as_it_was_announced(referee_game: Play, tmp_path: Path) -> None:
     """To an engine that knows no byo-yomi, all periods but the last are main time."""
     control, told = TimeControl.byoyomi(0.25, 1, 2), {}

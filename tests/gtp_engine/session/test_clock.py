@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from go_rules.points import BLACK, WHITE
 from gtp_engine.session.clock import Clock, System, TimeControl, TimeLeft, after_move, full_time
-from gtp_engine.session.time_management import SMALLEST, is_time_kept, moves_to_go, opening_share, seconds_for_move
+from gtp_engine.session.time_management import SMALLEST, is_time_kept, seconds_for_move
 
 LAG = 0.3
 
@@ -24,6 +24,10 @@ LAG = 0.3
         (TimeControl.canadian(600, 0, 5), System.ABSOLUTE),
         (TimeControl.canadian(1, 1, 0), System.NONE),
         (TimeControl.canadian(0, 0, 0), System.NONE),
+        (TimeControl.absolute(0), System.NONE),
+        (TimeControl.byoyomi(0, 0, 0), System.NONE),
+        (TimeControl.fischer(0, 0), System.NONE),
+        (TimeControl.fischer_capped(0, 0, -1, -1), System.NONE),
         (TimeControl.byoyomi(600, 30, 0), System.ABSOLUTE),
         (TimeControl.byoyomi(0, 30, 1), System.BYOYOMI),
         (TimeControl.byoyomi(600, 0, 3), System.ABSOLUTE),
@@ -188,20 +192,6 @@ def test_a_period_that_is_over_is_a_clock() -> None:
     assert seconds_for_move(clock.control, clock.left[BLACK], 50, 361, 0) == SMALLEST
 
 
-@pytest.mark.parametrize(
-    "control",
-    [
-        TimeControl.absolute(0),
-        TimeControl.byoyomi(0, 0, 0),
-        TimeControl.canadian(0, 0, 0),
-        TimeControl.fischer(0, 0),
-        TimeControl.fischer_capped(0, 0, -1, -1),
-    ],
-)
-def test_zeros_are_no_clock(control: TimeControl) -> None:
-    assert control.system is System.NONE
-
-
 def test_no_clock_no_limit() -> None:
     assert seconds_for_move(TimeControl(), TimeLeft(0), 0, 361, LAG) is None
 
@@ -306,23 +296,6 @@ def test_first_moves_are_quick() -> None:
     assert first is not None
     assert later is not None
     assert first < 0.6 * later
-
-
-def test_the_opening_is_as_long_as_a_twelfth_of_the_board() -> None:
-    assert [opening_share(number, 144) for number in (0, 6, 12, 100)] == [0.5, 0.75, 1.0, 1.0]
-
-
-def test_absolute_time_provides_for_the_lag_of_a_full_board_and_ten_moves_more() -> None:
-    control = TimeControl.absolute(600)
-    reserve = LAG * (10 + (361 - 300) / 2)
-    assert seconds_for_move(control, full_time(control), 300, 361, LAG) == pytest.approx(
-        (600 - reserve) / moves_to_go(300, 361)
-    )
-
-
-def test_moves_to_go_never_runs_out() -> None:
-    assert all(moves_to_go(n, 361) >= 26 for n in range(0, 1000, 10))
-    assert moves_to_go(0, 81) > moves_to_go(40, 81) >= 12
 
 
 controls = st.one_of(

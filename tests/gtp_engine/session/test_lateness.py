@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import queue
 import random
 import threading
 import time
@@ -100,42 +98,6 @@ def test_pulse_notes_late_waits_and_looks_after_each() -> None:
     assert all(late >= 0 for late in seen)
 
 
-def test_pulse_goes_on_for_a_while_when_nobody_asks_us_for_anything() -> None:
-    """So it knows how busy the machine is before the next search begins."""
-    enough = threading.Event()
-    seen = itertools.count(1)
-
-    class Recording(Lateness):
-        def waited(self, late: float) -> None:
-            if next(seen) == 3:
-                enough.set()
-
-    Pulse(Recording()).begin()
-    assert enough.wait(30.0)
-
-
-def test_a_wait_that_ends_in_time_is_not_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Quick:
-        """A machine on which every wait is over at once."""
-
-        monotonic = staticmethod(time.monotonic)
-
-        @staticmethod
-        def sleep(_seconds: float) -> None:
-            time.sleep(0.001)
-
-    seen: queue.SimpleQueue[float] = queue.SimpleQueue()
-
-    class Recording(Lateness):
-        def waited(self, late: float) -> None:
-            seen.put(late)
-
-    monkeypatch.setattr("gtp_engine.session.lateness.PULSE_SECONDS", 60.0)
-    monkeypatch.setattr("gtp_engine.session.lateness.time", Quick)
-    Pulse(Recording()).begin()
-    assert [seen.get(timeout=30.0) for _ in range(3)] == [0.0] * 3
-
-
 def test_pulse_wakes_up_when_it_is_needed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gtp_engine.session.lateness.IDLE_SECONDS", 0.0)
     pulse, looked = Pulse(Lateness()), threading.Event()
@@ -143,15 +105,6 @@ def test_pulse_wakes_up_when_it_is_needed_again(monkeypatch: pytest.MonkeyPatch)
     time.sleep(0.1)  # it has nothing to do meanwhile, and rests
     pulse.begin(looked.set)
     assert looked.wait(30.0)
-    pulse.begin()
-
-
-def test_pulse_goes_on_for_as_long_as_we_think(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gtp_engine.session.lateness.IDLE_SECONDS", 0.0)
-    looks, enough = itertools.count(1), threading.Event()
-    pulse = Pulse(Lateness())
-    pulse.begin(lambda: enough.set() if next(looks) == 3 else None)
-    assert enough.wait(30.0)
     pulse.begin()
 
 

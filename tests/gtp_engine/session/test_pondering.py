@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 
 from go_rules.game import Game
-from go_rules.points import BLACK, WHITE, from_vertex
 from gtp_engine.session.thinking import Pondering
 from search.request import Limits, SearchRequest
 from search.result import SearchResult
@@ -14,18 +13,6 @@ from tests.gtp_engine.fakes import FakePlayer
 
 def fail(error: BaseException) -> None:
     raise AssertionError("no error was expected") from error
-
-
-def test_it_searches_a_copy_for_the_side_to_move() -> None:
-    pondering, player, game = Pondering(fail), FakePlayer(), Game(9, 9)
-    for colour, limits in ((WHITE, Limits(may_stop_early=False)), (BLACK, Limits(5, may_stop_early=False))):
-        game.play(3 - colour, from_vertex("E5" if colour == WHITE else "C3", 9, 9))
-        pondering.start(player.search, game, limits)
-        pondering.stop()
-        request = player.searches[-1]
-        assert (request.colour, request.limits, request.may_end_empty) == (colour, limits, True)
-        assert request.game is not game
-        assert request.game.moves == game.moves
 
 
 def test_its_end_is_timed_from_when_it_was_asked_for_first() -> None:

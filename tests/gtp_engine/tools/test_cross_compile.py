@@ -51,7 +51,7 @@ def test_for_this_family_it_is_what_running_compiles(own: tuple[Family, Path], t
     assert list(cross_compile(folder, family, tmp_path)) == names
 
 
-@pytest.mark.parametrize("number", range(len(FAMILIES)))
+@pytest.mark.parametrize("number", [0, -1])
 def test_every_family_has_keys_of_its_own(own: tuple[Family, Path], tmp_path: Path, number: int) -> None:
     family, folder = own
     other = FAMILIES[number]

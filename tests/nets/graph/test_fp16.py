@@ -41,7 +41,8 @@ def test_known_networks(name: str, shared: Callable[[str], Path]) -> None:
     plain = NetworkFile(shared(f"nets/{name}.bin.gz")).onnx()
     reference, candidate = OnnxEvaluator(plain, name), OnnxEvaluator(to_half(plain, name), name)
     assert candidate.attributes.precision == "fp16"
-    loss, _ = compare(reference, candidate, few_recorded(scratch_for(reference)))
+    few = [(spatial[::2], global_[::2]) for spatial, global_ in few_recorded(scratch_for(reference))]
+    loss, _ = compare(reference, candidate, few)
     for limit in ("winrate_mean", "winrate_p99", "lead_mean", "policy_kl"):  # of so few positions, no share of moves
         assert getattr(loss, limit) <= getattr(LIMITS, limit) / 2, limit
 

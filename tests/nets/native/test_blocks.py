@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from go_rules.points import BLACK, WHITE
 from nets.evaluator import EvaluationRequest, EvaluatorError
@@ -23,7 +21,7 @@ from nets.native.calibrate import calibrate, ranges
 from nets.native.convolutions.packing import PLAIN, at_places, levels_of, steps
 from nets.native.convolutions.tiling import FINER, LARGEST
 from nets.native.evaluator import NativeEvaluator
-from nets.native.pack import pack, unknown_to_kernels
+from nets.native.pack import pack
 from nets.native.simd.activations import CURVES, KINDS, LOWEST, activated, curve_at
 from nets.native.simd.vectors import floats, load_floats, store
 from nets.open import open_network
@@ -117,16 +115,6 @@ def test_finer_levels_lose_less(activation: str) -> None:
 
 
 @needs_kernels
-@pytest.mark.parametrize("version", [11, 14, 16, 17])
-def test_versions(version: int) -> None:
-    network, forward = made(version, [NESTED, POOLING], activation="ACTIVATION_MISH", heads=(33, 40, 35, 37))
-    content = network.compressed()
-    evaluator = opened(content, optimism=0.3)
-    for size in ((9, 9), (5, 2)):
-        check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 0.3))
-
-
-@needs_kernels
 def test_networks_of_several_activations() -> None:
     """As files may have them: every layer states its own."""
     network = RandomNetwork(14, channels=24, activation="ACTIVATION_MISH")
@@ -143,35 +131,6 @@ def test_networks_of_several_activations() -> None:
     evaluator = opened(content, optimism=0.3)
     for size in ((9, 9), (7, 4)):
         check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 0.3))
-
-
-_plain = st.sampled_from(
-    [ORDINARY, POOLING, {"kind": "ordinary_block", "middle": 34}, {"kind": "ordinary_block", "size": 1}]
-)
-_inner = st.lists(_plain, min_size=1, max_size=2).map(lambda blocks: nested(*blocks, middle=6))
-_block = st.one_of(_plain, _inner, _inner.map(lambda block: nested(block, middle=7)))
-
-
-@needs_kernels
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    blocks=st.lists(_block, min_size=1, max_size=4),
-    activation=st.sampled_from(["RELU", "MISH", "SILU"]),
-    channels=st.sampled_from([6, 32, 45]),
-    size=st.tuples(st.integers(2, 14), st.integers(2, 14)),
-    seed=st.integers(0, 1000),
-)
-def test_any_blocks(
-    blocks: list[dict[str, Any]], activation: str, channels: int, size: tuple[int, int], seed: int
-) -> None:
-    network, forward = made(14, blocks, channels=channels, activation=f"ACTIVATION_{activation}", seed=seed)
-    model = load_model(network.compressed(), "random")
-    assert not unknown_to_kernels(model)
-    evaluator = NativeEvaluator(pack(model, ranges(model, [inputs(*size)])), "random", lambda: evaluator, 0.3)
-    evaluation, truth = evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 0.3)
-    for name, expected in truth.items():
-        spread = max(1.0, np.abs(expected).max())
-        np.testing.assert_allclose(getattr(evaluation, name), expected, atol=0.03 * spread, err_msg=name)
 
 
 @needs_kernels

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import threading
 from itertools import pairwise
 from typing import Any
@@ -20,7 +17,6 @@ from nets.native.convolutions.packing import Levels, at_places, levels_of
 from nets.native.convolutions.tiling import FINER, LARGEST, reach
 from nets.native.pack import pack
 from nets.native.simd.products import OUTPUTS
-from tests.conftest import REPOSITORY
 from tests.nets.graph.test_katago_networks import NESTED, ORDINARY, POOLING, inputs
 from tests.nets.native.networks import RANDOM_BLOCKS, SIZES, check, made, needs_kernels, opened
 
@@ -168,28 +164,3 @@ def test_boards_that_no_network_knows() -> None:
         evaluator.evaluate(EvaluationRequest(spatial[:, 1:], global_))
     with pytest.raises(EvaluatorError, match="26x9"):
         evaluator.evaluate(EvaluationRequest(np.zeros((1, 22, 26, 9), np.float32), global_[:1]))
-
-
-@needs_kernels
-@pytest.mark.slow
-def test_processors_with_narrower_vectors() -> None:
-    """The kernels for AVX2, on whatever processor this is."""
-    environment = {**os.environ, "NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx2,+avx,+fma,+sse4.2,+popcnt"}
-    code = (
-        "from tests.nets.native.test_convolutions import *\n"
-        "assert features().isdisjoint((WIDE, NARROW_BYTES))\n"
-        "network, forward = made(15)\n"
-        "content = network.compressed()\n"
-        "evaluator = opened(content)\n"
-        "for size in SIZES:\n"
-        "    check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 1.0))\n"
-        "network, forward = made(15, [NESTED, POOLING], channels=70, activation='ACTIVATION_MISH')\n"
-        "content = network.compressed()\n"
-        "evaluator = opened(content)\n"
-        "for size in SIZES:\n"
-        "    check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 1.0))\n"
-    )
-    code = (
-        "from nets.native.simd.processor import features\nfrom nets.native.simd.x86 import NARROW_BYTES, WIDE\n" + code
-    )
-    subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, env=environment, check=True, timeout=300)

@@ -45,10 +45,10 @@ def chosen(evaluator: Preferences, draws: int) -> Counter[int]:
 
 
 def test_moves_are_drawn_from_the_policy() -> None:
-    counts = chosen(Preferences(-1.0), 4000)
+    counts = chosen(Preferences(-1.0), 1000)
     often, seldom = from_vertex("A5", SIDE, SIDE), from_vertex("E1", SIDE, SIDE)
     assert set(counts) == {often, seldom}, "and a pass that is not the likeliest move is none of them"
-    assert abs(counts[often] / 4000 - 0.75) < 0.03
+    assert abs(counts[often] / 1000 - 0.75) < 0.05
 
 
 def test_a_pass_is_played_where_it_is_likeliest() -> None:

@@ -148,14 +148,3 @@ def test_the_same_walks_and_the_same_tree(size: int, name: str) -> None:
             steps += 1
     assert steps > 800
     assert assert_same_tree(compiled, root) > 50
-
-
-@pytest.mark.parametrize("komi", [0.5, 1.5])
-def test_both_know_who_wins_on_the_board_of_four_points(komi: float) -> None:
-    """Each with playouts of its own: black wins by 1 under positional superko."""
-    game = Go(2, komi)
-    compiled = Compiled(game.start(), dataclasses.replace(PURE_UCT, expand_visits=2.0, score_weight=0.0), seed=1)
-    for _ in range(5000):
-        compiled.iterate()
-    best = max(compiled.nodes[place_of_children(compiled.nodes, ROOT)], key=lambda child: child["visits"])
-    assert (best["wins"] / best["visits"] > 0.5) == (komi < 1)

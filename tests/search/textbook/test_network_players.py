@@ -68,16 +68,6 @@ def test_puct_is_what_the_slow_search_says(moves: str, first_play: str) -> None:
     assert compare(nodes, ROOT, naive) == (nodes["visits"] > 0).sum()
 
 
-def test_deep_lines_end_by_the_rules() -> None:
-    """On 2x2 most of the tree are finished games and superko."""
-    evaluator = FancifulEvaluator(sharpness=0.7)
-    player = player_of("puct", evaluator, **EXACT)
-    game = game_after("", 2)
-    search(player, game, 601)
-    nodes = player.searcher.nodes
-    assert ((nodes["visits"] > 0) & (nodes["children"] == 0)).sum() > 20
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_no_score_is_more_than_the_board_holds(name: str) -> None:
     """Whatever a network says that was not made for such boards or such komi."""

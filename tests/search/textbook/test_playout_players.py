@@ -228,7 +228,7 @@ EYES = """
 def test_moves_are_uniform() -> None:
     """By chi-square over the moves that are legal and fill no eye, listed by hand."""
     player, game = player_of("random"), game_from(EYES, BLACK)
-    n = 4000
+    n = 1000
     counts = Counter(to_vertex(draw(player, game), 4) for _ in range(n))
     # A4 and C4 are black's eyes; E4 joins nothing but is free; A2, E2, B1 and C1 are white's.
     assert set(counts) == {"E4", "A2", "B1", "C1"}

@@ -1,9 +1,8 @@
-"""The rules of selection against their plain versions in numpy, the tree they read, and the schedules of the root."""
+"""The rules of selection, the tree they read, and the schedules of the root."""
 
 from __future__ import annotations
 
 import dataclasses
-import math
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from go_rules.points import MAX_MOVES
 from search.textbook.network import dirichlet
 from search.textbook.parameters import PURE_UCT, AlphaZeroParameters, TextbookParameters
-from search.textbook.rules import IMPROVED, PUCT, UCB1, choose, improved_logits, ucb1_value
+from search.textbook.rules import PUCT, UCB1, choose, improved_logits, ucb1_value
 from search.textbook.schedules import phases
 from search.textbook.tree import ROOT, children_of, new_nodes, pack_children
 from search.textbook.walk import NETWORK, PLAYOUT, new_context
@@ -30,20 +29,6 @@ def root_with(count: int) -> np.ndarray:
     children = children_of(nodes)
     children["move"] = np.arange(count) + 27
     children["prior"] = 1.0 / count
-    return nodes
-
-
-def random_root(seed: int, tried: float = 0.5) -> np.ndarray:
-    """A root whose children have random statistics, the likeliest first."""
-    random = np.random.default_rng(seed)
-    count = int(random.integers(1, 30))
-    nodes = root_with(count)
-    nodes[ROOT]["own_value"] = random.random()
-    children = children_of(nodes)
-    children["prior"] = np.sort(random.dirichlet(np.full(count, 0.5)))[::-1]
-    children["visits"] = np.where(random.random(count) < tried, random.integers(1, 50, count), 0)
-    children["in_flight"] = np.where(random.random(count) < 0.2, 1, 0)
-    children["wins"] = children["visits"] * random.random(count)
     return nodes
 
 
@@ -71,45 +56,6 @@ def test_a_visit_under_way_counts_as_losses(losses: float) -> None:
 # --- AlphaZero --------------------------------------------------------------------------------------------------------
 
 
-def q_and_n(nodes: np.ndarray, untried: float) -> tuple[np.ndarray, np.ndarray]:
-    """Q, -1..1, and N of the root's children, where a visit in flight is one loss."""
-    children = children_of(nodes)
-    n = children["visits"] + children["in_flight"]
-    return np.where(n > 0, 2.0 * children["wins"] / np.maximum(n, 1) - 1.0, untried), n
-
-
-@pytest.mark.parametrize("first_play", ["draw", "loss", "parent"])
-@pytest.mark.parametrize("seed", range(20))
-def test_puct(seed: int, first_play: str) -> None:
-    nodes = random_root(seed)
-    settings = settings_of(PUCT, c_init=1.5, c_base=300.0, first_play=first_play, first_play_reduction=0.1)
-    own = 2.0 * float(nodes[ROOT]["own_value"]) - 1.0
-    q, n = q_and_n(nodes, {"draw": 0.0, "loss": -1.0, "parent": own}[first_play] - 0.1)
-    total = 1 + n.sum()
-    rate = math.log((1 + total + 300.0) / 300.0) + 1.5
-    scores = q + rate * children_of(nodes)["prior"] * math.sqrt(total) / (1 + n)
-    assert chosen(nodes, settings) == np.argmax(scores)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_the_improved_policy(seed: int) -> None:
-    nodes = random_root(seed, tried=0.5 if seed % 4 else 0.0)
-    settings = settings_of(IMPROVED, c_visit=20.0, c_scale=0.1)
-    prior = children_of(nodes)["prior"].astype(float)
-    q, n = q_and_n(nodes, 0.0)
-    tried = n > 0
-    mixed = value = 2.0 * float(nodes[ROOT]["own_value"]) - 1.0
-    if tried.any():
-        mixed = (value + n.sum() * (prior[tried] * q[tried]).sum() / prior[tried].sum()) / (1 + n.sum())
-    wanted = np.log(np.maximum(prior, 1e-12)) + (20.0 + n.max()) * 0.1 * np.where(tried, q, mixed)
-    found = np.zeros(MAX_MOVES)
-    improved_logits(nodes, np.int64(ROOT), settings[0], found)
-    assert found[: len(prior)] == pytest.approx(wanted, abs=1e-4)
-    improved = np.exp(wanted - wanted.max())
-    improved /= improved.sum()
-    assert chosen(nodes, settings) == np.argmax(improved - n / (1 + n.sum()))
-
-
 def test_a_move_that_is_only_in_flight_has_no_value_where_flights_lose_nothing() -> None:
     nodes = root_with(10)
     nodes[1]["in_flight"] = 3
@@ -121,10 +67,7 @@ def test_a_move_that_is_only_in_flight_has_no_value_where_flights_lose_nothing()
     assert np.ptp(logits[:10]) == pytest.approx(0.0)
 
 
-# --- The tree ---------------------------------------------------------------------------------------------------------
-
-
-# --- Sequential halving --------------------------------------------------------------------------------------------
+# --- Sequential halving -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

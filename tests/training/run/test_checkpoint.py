@@ -35,16 +35,6 @@ def made_up(step: int) -> Checkpoint:
     return Checkpoint(weights, {"weights": weights, "updates": step}, [{"state": {}}], progress(step))
 
 
-def test_it_reads_back(tmp_path: Path) -> None:
-    path = tmp_path / CHECKPOINT
-    for step in (1, 2):
-        save_checkpoint(path, made_up(step))
-    back = load_checkpoint(path, CPU)
-    assert back.progress == progress(2)
-    assert back.weights["stem"].tolist() == [2, 2, 2]
-    assert [each.name for each in tmp_path.iterdir()] == [CHECKPOINT]
-
-
 @pytest.mark.parametrize("budget", [0.0, 540.0])
 def test_the_script_of_a_leg_elsewhere_sees_whether_it_has_ended(tmp_path: Path, budget: float) -> None:
     path, state = tmp_path / CHECKPOINT, made_up(1)

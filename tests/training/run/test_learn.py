@@ -6,8 +6,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import shlex
-import sys
 from pathlib import Path
 
 import pytest
@@ -41,7 +39,6 @@ from training.run.learn import (
     SELFPLAY,
     MatchResult,
     chain_ratings,
-    check_anchor,
     learn,
     with_selfplay,
 )
@@ -187,18 +184,6 @@ def test_an_anchor_that_cannot_be_started_is_told_first(
     with pytest.raises(TrainingError, match=f"learn.anchor: .*{complaint}"):
         learn(run, settings, generations=1, budget=0.5, threads=1)
     assert not (run / BEST).exists()
-
-
-@pytest.mark.parametrize("anchor", ["", "nobi --visits 5", shlex.join([sys.executable, "-V"])])
-def test_an_anchor_that_can_be_started_is_not_complained_about(anchor: str) -> None:
-    check_anchor(LearnConfig(anchor=anchor))
-
-
-def test_ratings_sum_up_the_matches_of_the_networks_that_were_kept() -> None:
-    won, lost = ({"size": 9, "wins": wins, "draws": 0, "losses": 30 - wins} for wins in (23, 3))
-    history = [{"kept": True, "match": [won]}, {"kept": False, "match": [lost]}, {"kept": True, "match": [won]}]
-    gain = 400 * math.log10(23.5 / 7.5)
-    assert chain_ratings(history, 9) == pytest.approx([0.0, gain, gain, 2 * gain])
 
 
 def test_ratings_of_boards_that_were_not_played_on_by_all() -> None:

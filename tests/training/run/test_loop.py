@@ -264,28 +264,6 @@ def test_batches_that_do_not_fit_are_halved(
     assert capsys.readouterr().err.count("memory is full") == 2
 
 
-def test_a_status_before_the_first_loss_is_shown(
-    tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    settings = config(records)
-    opened = open_run(tmp_path / "run", replace(settings, run=replace(settings.run, batch=64)))
-    original, tried = opened.learner.step, []
-
-    def step(batch: Batch, share: float) -> None:
-        tried.append(len(batch.global_))
-        if len(tried) == 1:
-            raise torch.cuda.OutOfMemoryError("CUDA out of memory")
-        signal.raise_signal(signal.SIGTERM)
-        original(batch, share)
-
-    monkeypatch.setattr(StatusLine, "is_due", property(lambda status: True))
-    monkeypatch.setattr(opened.learner, "step", step)
-    assert opened.train(TrainingTime(budget=1e5)).step == 1
-    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("step ")]
-    assert "policy" not in lines[0]
-    assert "policy" in lines[1]
-
-
 def test_memory_for_no_batch_at_all_is_told(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = open_run(tmp_path / "run", config(records))
 

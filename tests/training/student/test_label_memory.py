@@ -100,13 +100,3 @@ def test_what_is_kept_does_not_change_with_the_memory_that_it_came_in() -> None:
     assert drawn is not None
     assert drawn[0].sum() == COUNT
     assert drawn[1].max() == 0.5
-
-
-def test_without_repeats_nothing_is_kept() -> None:
-    memory = LabelMemory(0, seed=1, kept=1)
-    memory.add(*marked(0.5), True)
-    assert memory.draw() is None
-    memory = LabelMemory(3, seed=1, kept=1)
-    memory.add(*marked(0.5), True)
-    memory.clear()
-    assert memory.draw() is None

@@ -25,10 +25,6 @@ def test_the_rate_warms_up_stays_and_decays(step: int, spent: float, expected: f
     assert rate_share(step, 10, spent, 0.2) == pytest.approx(expected)
 
 
-def test_without_a_decay_the_rate_stays() -> None:
-    assert rate_share(10_000, 10, 1.0, 0.0) == 1.0
-
-
 @pytest.mark.parametrize("shape", [(2, 16, 48), (1, 40, 8), (3, 12, 12)])
 def test_orthogonal_has_singular_values_near_one(shape: tuple[int, ...]) -> None:
     torch.manual_seed(1)

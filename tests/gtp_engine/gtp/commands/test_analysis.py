@@ -149,17 +149,6 @@ def test_the_move_that_is_played_is_reported(limit: str, count: int) -> None:
         assert report.count("info move") == count
 
 
-def test_each_format_has_its_own_words() -> None:
-    dialogue = Dialogue()
-    for command, is_kata in (
-        ("lz-genmove_analyze", False),
-        ("kata-genmove_analyze", True),
-        ("kata-search_analyze", True),
-    ):
-        assert (" scoreLead " in dialogue.ask(f"{command} b")) is is_kata
-        dialogue.ask("clear_board")
-
-
 def test_a_move_that_is_stopped_from_outside_is_played_all_the_same() -> None:
     """GoGui interrupts so. Only a command that says so is cancelled."""
     dialogue = Dialogue()

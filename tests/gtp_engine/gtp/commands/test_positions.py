@@ -45,13 +45,6 @@ def test_a_drawn_variation_is_as_long_as_the_user_wants() -> None:
     assert dialogue.ask("nobi-variation").split("\n")[0] == "VAR b A9 w pass"
 
 
-@pytest.mark.parametrize("command", ["nobi-policy", "nobi-influence", "nobi-ownership", "nobi-variation"])
-def test_pictures_have_no_arguments(command: str) -> None:
-    dialogue = Dialogue()
-    dialogue.player.evaluator = FancifulEvaluator()
-    assert dialogue.refuse(f"{command} b") == "syntax error"
-
-
 # --- What was thought ---------------------------------------------------------------------------------------------
 
 
@@ -148,15 +141,6 @@ def test_a_new_game_has_the_size_of_the_one_before() -> None:
     assert (dialogue.session.game.width, dialogue.session.game.height) == (7, 1)
 
 
-def test_handicap_stones_are_for_an_empty_board() -> None:
-    dialogue = Dialogue()
-    for line in ("play b e5", "set_position b e5", "set_free_handicap e5 c3"):
-        dialogue.ask("clear_board")
-        dialogue.ask(line)
-        for command in ("fixed_handicap 2", "place_free_handicap 2", "set_free_handicap g7 c7"):
-            assert dialogue.refuse(command) == "board not empty"
-
-
 def test_more_handicap_than_there_is_room_for_is_as_much_as_there_is() -> None:
     dialogue = Dialogue()
     dialogue.ask("boardsize 3")
@@ -187,13 +171,6 @@ def test_what_is_refused_changes_nothing(line: str, error: str) -> None:
 def test_the_komi_is_known_before_anything_else_was_asked() -> None:
     assert Dialogue(settings=EngineSettings(size="9", komi=3.5)).ask("get_komi") == "3.5"
     assert Dialogue(settings=EngineSettings(size="9", rules="japanese")).ask("get_komi") == "6.5"
-
-
-def test_a_game_that_is_over_can_be_passed_on() -> None:
-    dialogue = Dialogue(FakePlayer(["pass"]))
-    dialogue.ask("gogui-play_sequence b e5 w pass b pass")
-    assert dialogue.session.game.is_over
-    assert dialogue.ask("genmove w") == "pass"
 
 
 # --- Files --------------------------------------------------------------------------------------------------------
@@ -321,13 +298,6 @@ def test_a_look_for_dead_stones_takes_at_most_a_quarter_of_the_time_of_a_move() 
     dialogue.ask("play w d4")
     dialogue.ask("kgs-genmove_cleanup b")
     assert [request.limits.seconds for request in dialogue.player.searches[3:5]] == [1.5, 1.5]
-
-
-def test_status_words_in_capitals() -> None:
-    dialogue = Dialogue()
-    dialogue.ask("gogui-play_sequence b c3 w g7 b pass w pass")
-    assert dialogue.ask("final_status_list ALIVE") == dialogue.ask("final_status_list alive") == "G7\nC3"
-    assert dialogue.refuse("final_status_list alive dead") == "syntax error"
 
 
 def test_a_game_without_result_is_nobodys() -> None:
