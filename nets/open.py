@@ -6,6 +6,7 @@ Other forms of the network that are made from the file are kept in the cache dir
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import os
 import sys
@@ -132,15 +133,16 @@ def _open_on_accelerator(
 def _on_accelerator(file: NetworkFile, precision: str, device: Device, options: OpeningOptions) -> AcceleratedEvaluator:
     from nets.graph.check import check_onnx
 
+    narrow = dataclasses.replace(device, options={**device.options, **device.fp16_options})
     plain = file.onnx()
     own = check_onnx(plain, file.source).precision
     if own != "fp32":
         if precision not in ("auto", own):
             raise EvaluatorError(f"{file.source}: {_NO_CHOICE.format(own)}")
-        return options.open_accelerated(plain, file.source, device)
+        return options.open_accelerated(plain, file.source, narrow)
     wanted = device.precisions[0] if precision == "auto" else precision
     if wanted == "fp16":
-        evaluator = options.open_accelerated(file.fp16(), file.source, device)
+        evaluator = options.open_accelerated(file.fp16(), file.source, narrow)
         reason = file.reason_against_fp16(device, options, evaluator) if precision == "auto" else ""
         if not reason:
             return evaluator
@@ -215,7 +217,11 @@ class OpeningOptions:
         from nets.graph.bound import bound_sessions
         from nets.graph.simulated import simulated_sessions
 
-        opened = bound_sessions(content, device) if device.simulated is None else simulated_sessions(*device.simulated)
+        opened = (
+            bound_sessions(content, device, self.note)
+            if device.simulated is None
+            else simulated_sessions(*device.simulated)
+        )
         return AcceleratedEvaluator(content, source, device, opened, self.optimism, self.profile)
 
 

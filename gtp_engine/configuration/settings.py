@@ -105,7 +105,8 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
         commands=("gtp", "benchmark", "doctor"),
     )
     device: str = parameter(
-        AUTO, "What computes the network; auto is the processor.", choices=DEVICE_NAMES, check=named_device,
+        AUTO, "What computes the network; auto is the fastest, measured once with each network.",
+        choices=DEVICE_NAMES, check=named_device,
         metavar="NAME", commands=("gtp", "benchmark", "tune", "doctor"),
     )
     human_net: str | None = parameter(

@@ -138,11 +138,11 @@ def _make_engine(
     from nets.bare_evaluation import HumanNetwork
 
     warm_up_rules(lambda: compile_beside(configuration))
-    evaluator = open_evaluator(configuration)
+    evaluator = open_evaluator(configuration, plays=True)
     parameters: SearchParameters = configuration.fill(suited_to(evaluator))
     human = None
     if configuration.human_net is not None:
-        human = HumanNetwork(open_evaluator(configuration, of_people=True))
+        human = HumanNetwork(open_evaluator(configuration, of_people=True, plays=True))
         parameters = configuration.fill(HumanParameters(**vars(parameters)))
     assert configuration.net is not None  # checked before
     batch = parameters.batch_for(evaluator, *configuration.engine.board)

@@ -24,7 +24,16 @@ from gtp_engine.errors import UserError, explain
 from gtp_engine.installation import REMEDY, damage
 from gtp_engine.players import check_files
 from gtp_engine.version import VERSION
-from nets.devices import RUNTIMES, MissingDevice, device_for, devices_among
+from nets.devices import (
+    CPU,
+    RUNTIMES,
+    MissingDevice,
+    accelerator,
+    device_for,
+    devices_among,
+    named_device,
+    offered_providers,
+)
 from nets.embedded import NO_NETWORK
 from nobi_machine.launch import python_command
 from nobi_machine.memory import memory_for_search, usable_cores
@@ -251,18 +260,23 @@ def _kernels(_: Installation) -> str:
 
 
 def _device(installation: Installation) -> str:
-    from nets.devices import offered_providers
-
     device = installation.configuration.engine.device
-    offered = offered_providers()
     try:
-        wanted = device_for(device, lambda: offered)
+        offered = offered_providers()
+        device_for(device, lambda: offered)
     except MissingDevice as error:
         raise UserError(str(error)) from None
-    return f"devices: {', '.join(devices_among(offered))}; {device} is {wanted.name}"
+    found = f"devices: {', '.join(devices_among(offered))}; {device} is chosen"
+    try:
+        accelerator()
+    except MissingDevice as error:
+        text, _, remedy = str(error).rpartition(": ")
+        raise Remark(f"{found}; {text}", remedy) from None
+    return found
 
 
 def _network(installation: Installation) -> str:
+    from gtp_engine.device_choice import known_comparison
     from gtp_engine.networks import advice, human_network
     from gtp_engine.players import PLAYERS, chosen_player
 
@@ -275,6 +289,11 @@ def _network(installation: Installation) -> str:
     network, human = evaluator.attributes, human_network(installation.player)
     beside = f"; beside it {human.evaluator.attributes.name} ({configuration.human_net})" if human is not None else ""
     found = f"network: {network.name} ({which}), {network.precision}, {network.provider}{beside}"
+    wanted = named_device(configuration.engine.device)
+    if wanted is not CPU and wanted.provider != network.provider:
+        raise UserError(f"device {wanted.name} does not play here, as was just said; the processor does")
+    if compared := known_comparison(configuration):
+        found += f"; {compared}"
     if hint := advice(configuration):
         raise Remark(found, hint)
     return found
@@ -326,7 +345,8 @@ CHECKS = (
     Check(
         "network",
         _network,
-        "let --net and --human-net name whole networks (`nobi networks` lists those at hand), or leave them out",
+        "let --net and --human-net name whole networks (`nobi networks` lists those at hand), or leave them out; "
+        "a device needs its drivers (README, GPUs)",
         ends=True,
     ),
     Check("move", _move, "this is a bug; NOBI_DEBUG=1 shows where it is", ends=True),

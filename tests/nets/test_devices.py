@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,7 +13,7 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from nets.devices import CPU, DEVICES, MissingDevice, device_for
+from nets.devices import CPU, DEVICES, MissingDevice, accelerator, device_for, offered_providers, onnxruntime_module
 from nets.evaluator import EvaluationRequest, EvaluatorError
 from nets.open import check_network, open_network
 from tests.nets.random_networks import RandomNetwork
@@ -66,6 +68,14 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return offer
 
 
+@pytest.fixture
+def tensorrt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module of this name."""
+    (tmp_path / "tensorrt.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+@pytest.mark.usefixtures("tensorrt")
 @pytest.mark.parametrize(
     ("name", "providers", "chosen"),
     [
@@ -89,7 +99,7 @@ def test_only_a_device_that_is_named_is_used(name: str, providers: list[str], ch
         ("cuda", "onnxruntime-gpu"),
         ("tensorrt", "onnxruntime-gpu"),
         ("directml", "onnxruntime-directml"),
-        ("coreml", "onnxruntime on a Mac"),
+        ("coreml", '"onnxruntime" on a Mac'),
         ("openvino", "onnxruntime-openvino"),
     ],
 )
@@ -101,6 +111,36 @@ def test_a_missing_device_names_its_package(name: str, package: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_tensorrt_needs_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctypes.util.find_library", lambda name: None)
+    with pytest.raises(MissingDevice, match=r"device tensorrt needs .*: pip install tensorrt"):
+        device_for("tensorrt", lambda: ["TensorrtExecutionProvider", CUDA])
+    monkeypatch.setattr("ctypes.util.find_library", lambda name: f"lib{name}.so")
+    assert device_for("tensorrt", lambda: ["TensorrtExecutionProvider", CUDA]).name == "tensorrt"
+
+
+def test_a_package_that_another_one_was_installed_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert accelerator() is None
+    (tmp_path / "onnxruntime_gpu-1.0.dist-info").mkdir()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: [CPU.provider])
+    mends = "installed over onnxruntime-gpu, .*: pip install --force-reinstall --no-deps onnxruntime-gpu$"
+    for ask in (accelerator, lambda: device_for("cuda", lambda: [CPU.provider])):
+        with pytest.raises(MissingDevice, match=mends):
+            ask()
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: ["TensorrtExecutionProvider", CUDA])
+    assert [accelerator(), accelerator("int16")] == [DEVICES[0], None]
+
+
+def test_an_onnxruntime_that_is_damaged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pip leaves a folder without a module where it removes one of two packages."""
+    onnxruntime_module.cache_clear()
+    monkeypatch.setitem(sys.modules, "onnxruntime", types.ModuleType("onnxruntime"))
+    with pytest.raises(MissingDevice, match=r"onnxruntime does not start \(.*: pip install --force-reinstall"):
+        offered_providers()
+
+
+@pytest.mark.usefixtures("tensorrt")
 def test_every_device_gets_what_it_needs(network: Path, offered: Callable[..., None]) -> None:
     offered(*(device.provider for device in DEVICES if device is not CPU))
     for device in DEVICES:
@@ -215,7 +255,7 @@ def test_one_call_at_a_time_where_a_device_takes_no_more(
 def test_the_real_onnxruntime_says_what_it_lacks(network: Path) -> None:
     if CUDA in onnxruntime.get_available_providers():
         pytest.skip("this onnxruntime has CUDA")
-    with pytest.raises(EvaluatorError, match=r"device cuda is not here .* onnxruntime-gpu"):
+    with pytest.raises(EvaluatorError, match=r"device cuda is not here .*onnxruntime-gpu"):
         open_network(network, device="cuda")
     assert np.isfinite(open_network(network).evaluate(EvaluationRequest(*position())).value).all()
 
