@@ -165,5 +165,6 @@ def _key(configuration: Configuration, device: Device) -> str:
     """What the figures depend on besides the network."""
     search = configuration.fill(SearchParameters())
     machine = f"{runtime_version()} {driver()} {usable_cores()}"
-    options = f"{configuration.engine.precision} {search.workers} {search.batch}"
+    engine = configuration.engine
+    options = f"{engine.precision} {engine.device_batch} {search.workers} {search.batch}"
     return f"auto {device.name} {_side(configuration)} {options} {machine}"

@@ -51,7 +51,7 @@ def open_evaluator(configuration: Configuration, of_people: bool = False, plays:
 
     def open_for(profile: HumanProfile | None) -> Evaluator:
         def open_on(device: str, precision: str) -> Evaluator:
-            return open_network(net, precision, device, note=note, profile=profile)
+            return open_network(net, precision, device, note=note, profile=profile, most=engine.device_batch)
 
         if engine.device == AUTO and not of_people:
             return open_on_fastest(configuration, open_on)

@@ -47,13 +47,15 @@ def open_network(
     optimism: float = 1.0,
     note: Note | None = None,
     profile: HumanProfile | None = None,
+    most: int = 0,
 ) -> AnyEvaluator:
     """Open a KataGo network or an ONNX file of this project's format.
 
     `device` is one of nets.devices.NAMES; `auto` is the processor. `threads` compute one evaluation together; with 1
     each calling thread computes its own. `optimism` is the default share of the optimistic policy in networks that have
     one. `note` is told what takes long and what was decided, a line each; without it these lines go to stderr.
-    `profile` says whom a HumanSL network imitates; such a network needs one, and no other takes one.
+    `profile` says whom a HumanSL network imitates; such a network needs one, and no other takes one. `most` is how many
+    positions a device other than the processor computes at a time at most, 0 as many as suit it.
 
     The first time, a KataGo network is converted, and calibrated for int16; the results are kept in the cache
     directory. On a processor the precision `auto` is int16 if that can compute the network and keeps the limits of
@@ -61,7 +63,7 @@ def open_network(
     evaluation), on a GPU fp16 if it keeps them, else fp32. A precision asked for by name is used whatever it loses.
     Raises EvaluatorError, one line that names the file, or a device that is missing or does not start.
     """
-    options = OpeningOptions(threads, optimism, profile, note or _note_on_stderr)
+    options = OpeningOptions(threads, optimism, profile, note or _note_on_stderr, most)
     return _open(Path(path), precision, device, lambda file: _open_on_processor(file, precision, options), options)
 
 
@@ -204,6 +206,8 @@ class OpeningOptions:
     """Whom a HumanSL network imitates; None for every other network."""
     note: Note
     """Is told what takes long and what was decided."""
+    most: int = 0
+    """Positions that a device other than the processor computes at a time at most; 0 as many as suit it."""
 
     def open_onnx(self, content: bytes, source: str) -> OnnxEvaluator:
         """Open an ONNX model on the processor; `source` is its name in errors. Raises EvaluatorError."""
@@ -213,7 +217,7 @@ class OpeningOptions:
 
     def open_accelerated(self, content: bytes, source: str, device: Device) -> AcceleratedEvaluator:
         """Open an ONNX model on a device. Raises EvaluatorError."""
-        from nets.graph.accelerator import AcceleratedEvaluator
+        from nets.graph.accelerator import SIZES, AcceleratedEvaluator
         from nets.graph.bound import bound_sessions
         from nets.graph.simulated import simulated_sessions
 
@@ -222,7 +226,8 @@ class OpeningOptions:
             if device.simulated is None
             else simulated_sessions(*device.simulated)
         )
-        return AcceleratedEvaluator(content, source, device, opened, self.optimism, self.profile)
+        most = self.most or SIZES[-1]
+        return AcceleratedEvaluator(content, source, device, opened, self.optimism, self.profile, most)
 
 
 class NetworkFile:

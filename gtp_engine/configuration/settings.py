@@ -109,6 +109,10 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
         choices=DEVICE_NAMES, check=named_device,
         metavar="NAME", commands=("gtp", "benchmark", "tune", "doctor"),
     )
+    device_batch: int = parameter(
+        0, "Positions that a device other than the processor evaluates at a time at most; 0 is as many as suit it.",
+        unit="positions", low=0, high=65536, kata="nnMaxBatchSize",
+    )
     human_net: str | None = parameter(
         None, "A network that says what people would play, usually a HumanSL one, beside the network that searches; "
         "other parameters of this name say what is made of it.", absent="none", example="b18c384nbt-humanv0",

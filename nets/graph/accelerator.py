@@ -111,12 +111,15 @@ class AcceleratedEvaluator(GraphEvaluator):
         open_session: OpenSession,
         optimism: float = 1.0,
         profile: HumanProfile | None = None,
+        most: int = SIZES[-1],
     ) -> None:
-        """The arguments but `open_session` are those of `GraphEvaluator`. Raises EvaluatorError, DeviceFailed if
+        """The arguments are those of `GraphEvaluator`, but `open_session`, and `most`, the positions of a call at most,
+        of which a call of the smallest of SIZES may have more. Raises EvaluatorError, DeviceFailed if
         the device does not start, or starts and cannot compute."""
         super().__init__(content, source, device.provider, optimism, profile)
         inputs = self.facts.inputs
-        self._queue = _Queue(lambda shape: open_session(shape, inputs), device.name)
+        sizes = tuple(size for size in SIZES if size <= most) or SIZES[:1]
+        self._queue = _Queue(lambda shape: open_session(shape, inputs), device.name, sizes)
         weakref.finalize(self, self._queue.close)
         self._searches = 0
         self._counting = threading.Lock()
@@ -227,10 +230,12 @@ class _Ticket:
 class _Queue:
     """The requests that wait for the device, and the threads that call it."""
 
-    def __init__(self, open_session: Callable[[Shape], Callable[[], Batch]], device: str) -> None:
+    def __init__(
+        self, open_session: Callable[[Shape], Callable[[], Batch]], device: str, sizes: tuple[int, ...]
+    ) -> None:
         self._open_session, self._device = open_session, device
-        self.sizes = SIZES
-        """The batches that the device computes, in positions: the largest of SIZES may be too large for it."""
+        self.sizes = sizes
+        """The batches that the device computes, in positions: the first ones of SIZES."""
         self.other: Evaluator | None = None
         """What answers in place of a device that failed."""
         self._profile: HumanProfile | None = None

@@ -229,6 +229,15 @@ def test_smaller_batches_where_the_largest_do_not_fit(content: bytes, fits: int)
     assert len(notes) == (2 if fits > 4 else 1)
 
 
+@pytest.mark.parametrize(("most", "largest"), [(40, 32), (16, 16), (1, 4)])
+def test_a_limit_of_the_positions_of_a_call(content: bytes, most: int, largest: int) -> None:
+    fake = Fake()
+    evaluator = AcceleratedEvaluator(content, "random", DEVICE, fake.open, most=most)
+    assert evaluator.evaluate(asked(100, 9)).value.shape == (100, 3)
+    assert evaluator.suited_batch(9, 9) <= largest // 2
+    assert max(shape.size for shape in fake.shapes) == largest
+
+
 def test_the_sessions_of_other_boards_make_room(content: bytes) -> None:
     fake = Fake()
     evaluator = evaluator_on(fake.open, content)
