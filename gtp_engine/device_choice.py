@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from nets.at_hand import ONNX_SUFFIX, SMALL
 from nets.cache import remember, remembered
-from nets.devices import AUTO, CPU, Device, MissingDevice, accelerator, driver, runtime_version
+from nets.devices import CPU, Device, MissingDevice, accelerator, driver, runtime_version
 from nets.evaluator import EvaluatorError, ProfileMissing
 from nobi_machine.memory import usable_cores
 from nobi_machine.streams import note
@@ -99,19 +99,12 @@ def known_comparison(configuration: Configuration) -> Comparison | None:
     return None
 
 
-def chosen_device(configuration: Configuration) -> str:
-    """Return the name of the configured device, and of `auto` that of the device that was measured to win."""
-    named = configuration.engine.device
-    found = known_comparison(configuration) if named == AUTO else None
-    return found.device if found is not None and found.is_won else named
-
-
 def _compare(configuration: Configuration, device: Device, open_on: OpenOn) -> Evaluator | None:
     """Measure, remember and say it. Returns the network on the device if that won. Raises EvaluatorError."""
     net, precision = configuration.net, configuration.engine.precision
     assert net is not None
-    note(f"{net.name}: comparing {device.name} with the processor, once; this takes some seconds")
     evaluator = open_on(device.name, precision)
+    note(f"{net.name}: comparing {device.name} with the processor, once; this takes some seconds")
     rate = _rate(configuration, evaluator)
     if evaluator.attributes.provider != device.provider:  # it failed meanwhile, which was said
         return None

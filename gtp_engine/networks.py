@@ -127,11 +127,12 @@ def with_network(configuration: Configuration, network: AtHand) -> Configuration
 
 def _rated(configuration: Configuration) -> str:
     """What a network's speed depends on, as far as it is configured."""
-    from gtp_engine.device_choice import chosen_device
+    from gtp_engine.device_choice import known_comparison
 
     search = configuration.fill(SearchParameters())
     engine = configuration.engine
-    return f"rate {engine.precision} {chosen_device(configuration)} {search.workers} {search.batch}"
+    device = (known_comparison(configuration) if engine.device == AUTO else None) or engine.device
+    return f"rate {engine.precision} {device} {search.workers} {search.batch}"
 
 
 def _net(configuration: Configuration, of_people: bool) -> Path:

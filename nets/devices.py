@@ -55,14 +55,19 @@ class Device:
     """What a user should check if the device does not start."""
     on: str = ""
     """The only system that the package is for."""
-    module: str = ""
-    """Python's module with the device's own libraries, imported before them; its package has the same name."""
+    libraries: str = ""
+    """The package of the device's own libraries, as pip is asked for it; its module, of the same name, loads them."""
     library: str = ""
-    """One of these libraries, with which a system may have them without the module."""
+    """One of these, by which a system is seen to have them without the package."""
     is_slow_to_start: bool = False
     """Whether it takes minutes to prepare for a network."""
     simulated: tuple[float, float] | None = None
     """Seconds of a call and of each of its positions, for a device that only takes the time (graph/simulated.py)."""
+
+    @property
+    def module(self) -> str:
+        """The module of `libraries`."""
+        return self.libraries.partition("<")[0]
 
 
 _CUDA_NEEDS = "it needs an NVIDIA driver and the libraries of onnxruntime-gpu[cuda,cudnn]"
@@ -93,7 +98,7 @@ DEVICES = (
         # Its engines keep to fp32 unless they are allowed fp16.
         fp16_options={"trt_fp16_enable": "1"},
         needs=f"{_CUDA_NEEDS}, and the package tensorrt",
-        module="tensorrt",
+        libraries="tensorrt<11",
         library="nvinfer",
         is_slow_to_start=True,
     ),
@@ -167,15 +172,15 @@ def device_for(name: str, offered: Callable[[], Sequence[str]]) -> Device:
         return device
     if device.provider not in (providers := offered()):
         missing = f"device {name} is not here (there is: {', '.join(devices_among(providers))})"
-        if is_installed(device.package) and device.package != CPU.package:
-            raise MissingDevice(f"{missing}: {_overwritten(device)}")
+        if overwritten := _overwritten(device):
+            raise MissingDevice(f"{missing}: {overwritten}")
         on = device.on and f" on {device.on}"
         raise MissingDevice(f'{missing}; it comes with pip install "{device.package}"{on}')
-    if device.module and importlib.util.find_spec(device.module) is None:
+    if device.libraries and importlib.util.find_spec(device.module) is None:
         from ctypes.util import find_library
 
         if find_library(device.library) is None:
-            raise MissingDevice(f"device {name} needs the package {device.module}: pip install {device.module}")
+            raise MissingDevice(f'device {name} needs the package {device.module}: pip install "{device.libraries}"')
     return device
 
 
@@ -185,30 +190,32 @@ def accelerator(precision: str = "auto") -> Device | None:
 
     Raises MissingDevice where a package for one is installed and another one has taken its place.
     """
-    packages = [each for each in RUNTIMES if is_installed(each)]
+    packages = [each for each in RUNTIMES if installed_version(each)]
     if sys.platform != "darwin" and packages == [CPU.package]:
         return None
     providers = offered_providers()
     for device in DEVICES:
-        if device.provider not in providers and device.package != CPU.package and is_installed(device.package):
-            raise MissingDevice(f"device {device.name} is not here: {_overwritten(device)}")
+        if device.provider not in providers and (overwritten := _overwritten(device)):
+            raise MissingDevice(f"device {device.name} is not here: {overwritten}")
     here = (each for each in DEVICES if each.provider in providers and each is not CPU and not each.is_slow_to_start)
     return next((each for each in here if precision in ("auto", *each.precisions)), None)
 
 
-def is_installed(package: str) -> bool:
-    """Return whether pip, or another installer, has installed a package; extras after its name do not count."""
-    from importlib.metadata import PackageNotFoundError, distribution
+def installed_version(package: str) -> str:
+    """Return the version of a package that pip, or another installer, has installed; '' where it is not. Extras after
+    its name do not count."""
+    from importlib.metadata import PackageNotFoundError, version
 
-    try:
-        return bool(distribution(package.partition("[")[0]))
-    except PackageNotFoundError:
-        return False
+    with contextlib.suppress(PackageNotFoundError):
+        return version(package.partition("[")[0])
+    return ""
 
 
 def _overwritten(device: Device) -> str:
-    """What to do where another package was installed over a device's."""
+    """Why the provider of a device whose package is installed is not there, and what to do; '' without that package."""
     package = device.package.partition("[")[0]
+    if package == CPU.package or not installed_version(package):
+        return ""
     return f"another package was installed over {package}, with the same files: {_mend(package)}"
 
 
@@ -253,7 +260,7 @@ def onnxruntime_module() -> ModuleType:
 
         onnxruntime.disable_telemetry_events()  # builds for Windows that report to the system read no variable
     except (ImportError, AttributeError) as error:  # a package that was removed takes files of another one with it
-        package = next((each for each in reversed(RUNTIMES) if is_installed(each)), CPU.package)
+        package = next((each for each in reversed(RUNTIMES) if installed_version(each)), CPU.package)
         reason = str(error).partition("\n")[0][:200]
         raise MissingDevice(f"onnxruntime does not start ({reason}): {_mend(package)}") from None
     return onnxruntime

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import platform
 import shutil
@@ -31,6 +30,7 @@ from nets.devices import (
     accelerator,
     device_for,
     devices_among,
+    installed_version,
     named_device,
     offered_providers,
 )
@@ -160,13 +160,11 @@ def package_versions() -> dict[str, str]:
 
 
 def _version(name: str) -> str:
-    """The version of a package, or of another one that brings the same module."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    for package in RUNTIMES if name == "onnxruntime" else (name,):
-        with contextlib.suppress(PackageNotFoundError):
-            return version(package) + ("" if package == name else f" ({package})")
-    return "missing"
+    """The version of a package, or of others that bring the same module."""
+    packages = RUNTIMES if name == CPU.package else (name,)
+    found = {package: installed_version(package) for package in packages}
+    texts = (version + ("" if package == name else f" ({package})") for package, version in found.items() if version)
+    return " and ".join(texts) or "missing"
 
 
 def _system(_: Installation) -> str:
@@ -261,11 +259,8 @@ def _kernels(_: Installation) -> str:
 
 def _device(installation: Installation) -> str:
     device = installation.configuration.engine.device
-    try:
-        offered = offered_providers()
-        device_for(device, lambda: offered)
-    except MissingDevice as error:
-        raise UserError(str(error)) from None
+    offered = offered_providers()
+    device_for(device, lambda: offered)
     found = f"devices: {', '.join(devices_among(offered))}; {device} is chosen"
     try:
         accelerator()

@@ -113,7 +113,7 @@ def test_a_missing_device_names_its_package(name: str, package: str) -> None:
 
 def test_tensorrt_needs_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ctypes.util.find_library", lambda name: None)
-    with pytest.raises(MissingDevice, match=r"device tensorrt needs .*: pip install tensorrt"):
+    with pytest.raises(MissingDevice, match=r"device tensorrt needs .*: pip install \"tensorrt<11\""):
         device_for("tensorrt", lambda: ["TensorrtExecutionProvider", CUDA])
     monkeypatch.setattr("ctypes.util.find_library", lambda name: f"lib{name}.so")
     assert device_for("tensorrt", lambda: ["TensorrtExecutionProvider", CUDA]).name == "tensorrt"
@@ -121,7 +121,9 @@ def test_tensorrt_needs_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_package_that_another_one_was_installed_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert accelerator() is None
-    (tmp_path / "onnxruntime_gpu-1.0.dist-info").mkdir()
+    metadata = tmp_path / "onnxruntime_gpu-1.0.dist-info" / "METADATA"
+    metadata.parent.mkdir()
+    metadata.write_text("Name: onnxruntime-gpu\nVersion: 1.0\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: [CPU.provider])
     mends = "installed over onnxruntime-gpu, .*: pip install --force-reinstall --no-deps onnxruntime-gpu$"
