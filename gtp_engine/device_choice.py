@@ -137,8 +137,8 @@ def _rate(configuration: Configuration, evaluator: Evaluator) -> float:
     with contextlib.closing(Search(evaluator, parameters)) as search:
         search.warm_up(side, side)
         game = Game(side, side)
-        first = search.run(SearchRequest(game, BLACK, Limits(seconds=SECONDS)))  # batches grow with the tree
-        # By visits: at the end of a time what is under way is lost.
+        # Batches grow with the tree. The measured search has visits: at the end of a time what is under way is lost.
+        first = search.run(SearchRequest(game, BLACK, Limits(seconds=SECONDS, may_stop_early=False)))
         playouts = max(LEAST_VISITS, round(first.new_visits / first.seconds * SECONDS))
         result = search.run(SearchRequest(game, BLACK, Limits(playouts=playouts, may_stop_early=False)))
     return result.evaluations / result.seconds

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -186,18 +185,19 @@ def device_for(name: str, offered: Callable[[], Sequence[str]]) -> Device:
 
 def accelerator(precision: str = "auto") -> Device | None:
     """Return the device for `auto` to compare with the processor: the first one that the installed onnxruntime has, and
-    that computes in this precision; None if there is none. onnxruntime is imported only where it may have one.
+    that computes in this precision; None if there is none. What comes with onnxruntime itself nobody has asked for, so
+    that is for those who name it, and onnxruntime is imported only where another package of it is installed.
 
-    Raises MissingDevice where a package for one is installed and another one has taken its place.
+    Raises MissingDevice where a package for one is installed and the processor's has taken its place.
     """
-    packages = [each for each in RUNTIMES if installed_version(each)]
-    if sys.platform != "darwin" and packages == [CPU.package]:
+    devices = [each for each in DEVICES if each.package != CPU.package and not each.is_slow_to_start]
+    if not any(installed_version(each.package) for each in devices):
         return None
     providers = offered_providers()
-    for device in DEVICES:
-        if device.provider not in providers and (overwritten := _overwritten(device)):
+    here = [each for each in devices if each.provider in providers]
+    for device in devices if not here else ():
+        if overwritten := _overwritten(device):
             raise MissingDevice(f"device {device.name} is not here: {overwritten}")
-    here = (each for each in DEVICES if each.provider in providers and each is not CPU and not each.is_slow_to_start)
     return next((each for each in here if precision in ("auto", *each.precisions)), None)
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from nets.devices import CPU, DEVICES, MissingDevice, accelerator, device_for, offered_providers, onnxruntime_module
 from nets.evaluator import EvaluationRequest, EvaluatorError
+from nets.graph.accelerator import SIZES
 from nets.open import check_network, open_network
 from tests.nets.random_networks import RandomNetwork
 from tests.nets.test_open import position
@@ -153,6 +154,26 @@ def test_every_device_gets_what_it_needs(network: Path, offered: Callable[..., N
         assert FakeSession.opened[0][0] == device.provider
         assert device.options.items() <= FakeSession.opened[0][1].items()
         assert (device.name == "tensorrt") == ("trt_engine_cache_path" in FakeSession.opened[0][1])
+
+
+@pytest.mark.usefixtures("tensorrt")
+def test_what_tensorrt_prepares_is_kept_for_each_shape(network: Path, offered: Callable[..., None]) -> None:
+    offered("TensorrtExecutionProvider")
+    notes: list[str] = []
+
+    def open_it() -> set[str]:
+        FakeSession.opened.clear()
+        open_network(network, "fp16", "tensorrt", note=notes.append).warm_up(1, 5, 5)
+        assert all(options["trt_fp16_enable"] == "1" for _, options in FakeSession.opened)
+        return {options["trt_engine_cache_path"] for _, options in FakeSession.opened}
+
+    folders = open_it()
+    assert notes[0] == "tensorrt: preparing batches of 4 on 9x9, once; this may take minutes"
+    assert len(folders) == len(notes) == 1 + len(SIZES)
+    for folder in folders:
+        (Path(folder) / "engine").touch()
+    assert open_it() == folders
+    assert len(notes) == len(folders)
 
 
 def test_a_device_that_does_not_start(network: Path, offered: Callable[..., None]) -> None:
