@@ -6,8 +6,8 @@
 `busy`, of simulated devices, is the share of the time in which they compute positions; 1 would be a device that never
 waits and whose calls cost nothing besides. `--searches`: how many positions are searched at once, one thread each where
 there are several, as `nobi analysis` does. `--check` is for the day on which a GPU is at hand: loops, too, memory, how
-far its answers are from fp32 on the processor, a first move with an empty cache and again, and what `nobi doctor` says.
-Two networks take four minutes:
+far its answers are from fp32 on the processor, and of the first device and network a first move, with an empty cache
+and again, and what `nobi doctor` says. On a quiet machine this takes about four minutes:
 
     python -m benchmarks.devices --check --devices cuda cpu --net FILE FILE --visits 2000 --batch 0 16 64
 """
@@ -25,7 +25,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from go_rules.points import BLACK
 from gtp_engine.benchmark.trials import bare_rate, position
-from nets.devices import driver, named_device, runtime_version
+from nets.devices import CPU, driver, named_device, runtime_version
 from nets.embedded import network_file
 from nets.evaluator import Evaluator, RecordedPosition
 from nets.features import scratch_for
@@ -80,7 +80,7 @@ def measure(
     return rate, evaluations / requests, cpu / evaluations
 
 
-def check(net: str, device: str, evaluator: Evaluator) -> None:
+def check(net: str, evaluator: Evaluator) -> None:
     """Print what else there is to know of a network on a device."""
     scratch = scratch_for(evaluator)
     boards = [batch for batch in recorded_positions(scratch) if batch[0].shape[2:] == (SIDE, SIDE)]
@@ -91,6 +91,10 @@ def check(net: str, device: str, evaluator: Evaluator) -> None:
     loss, _ = compare(open_network(net, "fp32", "cpu"), evaluator, few_recorded(scratch))
     figures = (f"{name} {value:.5f}" for name, value in dataclasses.asdict(loss).items())
     print(f"  beside fp32 on the processor: {', '.join(figures)}", flush=True)
+
+
+def first_moves(net: str, device: str) -> None:
+    """Print what a first move takes with an empty cache and again, and what `nobi doctor` says."""
     with tempfile.TemporaryDirectory() as cache:
         gtp = ("gtp", "--net", net, "--visits", "1", "--set", f"device={device}")
         doctor = ("doctor", "--net", net)
@@ -131,8 +135,6 @@ def main() -> None:
             evaluator = open_network(net, device=device)
             found, simulated = evaluator.attributes, named_device(device).simulated
             print(f"{found.name}, {found.precision}, {device}, onnxruntime {runtime_version()} {driver()}", flush=True)
-            if options.check:
-                check(net, device, evaluator)
             for batch in options.batch:
                 parameters = SearchParameters(workers=options.workers, batch=batch)
                 for visits in options.visits:
@@ -143,6 +145,10 @@ def main() -> None:
                         f"{size:5.1f} positions a request, {1e6 * cpu:.0f} us of the processor a position",
                         flush=True,
                     )
+            if options.check and device != CPU.name:
+                check(net, evaluator)
+    if options.check:
+        first_moves(options.net[0], options.devices[0])
 
 
 if __name__ == "__main__":
