@@ -76,15 +76,13 @@ def open_on_fastest(configuration: Configuration, open_on: OpenOn) -> Evaluator:
 
     precision = configuration.engine.precision
     try:
-        device = accelerator(precision) if configuration.net is not None else None
-        if device is not None:
-            known = _known(configuration, device)
-            if known is not None and known.is_won:
-                return open_on(device.name, precision)
-            if known is None and jit.compilations == 0:
-                evaluator = _compare(configuration, device, open_on)
-                if evaluator is not None:
-                    return evaluator
+        device, known = accelerator(precision), known_comparison(configuration)
+        if known is not None and known.is_won:
+            return open_on(known.device, precision)
+        if device is not None and known is None and jit.compilations == 0:
+            evaluator = _compare(configuration, device, open_on)
+            if evaluator is not None:
+                return evaluator
     except ProfileMissing:
         raise
     except (EvaluatorError, MissingDevice) as error:
@@ -97,7 +95,8 @@ def known_comparison(configuration: Configuration) -> Comparison | None:
     with contextlib.suppress(MissingDevice):
         device = accelerator(configuration.engine.precision)
         if device is not None and configuration.net is not None:
-            return _known(configuration, device)
+            found = remembered(configuration.net, _key(configuration, device))
+            return None if found is None else Comparison(**json.loads(found))
     return None
 
 
@@ -151,12 +150,6 @@ def _rate(configuration: Configuration, evaluator: Evaluator) -> float:
 
 def _side(configuration: Configuration) -> int:
     return 9 if math.prod(configuration.engine.board) <= SMALL else 19
-
-
-def _known(configuration: Configuration, device: Device) -> Comparison | None:
-    assert configuration.net is not None
-    found = remembered(configuration.net, _key(configuration, device))
-    return None if found is None else Comparison(**json.loads(found))
 
 
 def _key(configuration: Configuration, device: Device) -> str:

@@ -85,6 +85,7 @@ def test_the_processor_plays_where_there_is_no_driver(
     assert known_rate(configuration) is None
 
 
+@pytest.mark.filterwarnings("ignore:Specified provider")
 def test_the_processor_plays_where_a_device_that_was_named_does_not_start(
     configuration: Configuration, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
