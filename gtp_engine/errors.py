@@ -15,6 +15,7 @@ USER_ERRORS = (
     ("go_rules.rules", "RulesError"),
     ("go_rules.sgf.grammar", "SgfError"),
     ("gtp_engine.errors", "UserError"),
+    ("nets.devices", "MissingDevice"),
     ("nets.evaluator", "EvaluatorError"),
     ("nobi_machine.parameters", "ParameterError"),
     ("training.errors", "TrainingError"),

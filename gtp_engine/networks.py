@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from gtp_engine.errors import UserError
 from gtp_engine.version import VERSION
 from nets.at_hand import FOR_PROCESSORS, PUBLISHED, AtHand, at_hand, fetched_folder, how_to_get, read_header
-from nets.cache import remember_opened, remember_rate, remembered_rate, was_opened_before
+from nets.cache import remember, remember_opened, remembered, was_opened_before
+from nets.devices import AUTO, CPU
 from nets.embedded import EMBEDDED
 from nets.human_profile import HumanProfile, parse_profile
 from nobi_machine.streams import note
@@ -37,17 +38,33 @@ ANY_PROFILE = "rank_1d"
 """Whom a human network imitates where nobody has said it yet."""
 
 
-def open_evaluator(configuration: Configuration, of_people: bool = False) -> Evaluator:
-    """Open the configured network, or the human one, and return it ready to run. Raises EvaluatorError."""
+def open_evaluator(configuration: Configuration, of_people: bool = False, plays: bool = False) -> Evaluator:
+    """Open the configured network, or the human one, and return it ready to run. Raises EvaluatorError.
+
+    The device `auto` is the fastest for the network that searches, and the processor for the human one. Where the
+    network `plays`, a device that does not start is a line on stderr, and the processor takes its place."""
+    from gtp_engine.device_choice import open_on_fastest
+    from nets.evaluator import DeviceFailed
     from nets.open import open_network
 
     net, engine = _net(configuration, of_people), configuration.engine
+
+    def open_for(profile: HumanProfile | None) -> Evaluator:
+        def open_on(device: str, precision: str) -> Evaluator:
+            return open_network(net, precision, device, note=note, profile=profile, most=engine.device_batch)
+
+        if engine.device == AUTO and not of_people:
+            return open_on_fastest(configuration, open_on)
+        try:
+            return open_on(engine.device, engine.precision)
+        except DeviceFailed as error:
+            if not plays:
+                raise
+            note(f"{error}; the processor plays, more slowly")
+            return open_on(CPU.name, "auto")
+
     with _fetched_anew(net):
-        evaluator = _for_a_profile(
-            configuration,
-            of_people,
-            lambda profile: open_network(net, engine.precision, engine.device, note=note, profile=profile),
-        )
+        evaluator = _for_a_profile(configuration, of_people, open_for)
     remember_opened(net, _how(configuration))
     return evaluator
 
@@ -96,12 +113,13 @@ def suited_to(evaluator: Evaluator) -> SearchParameters:
 def keep_rate(configuration: Configuration, rate: float) -> None:
     """Remember how many evaluations a second a search with the configured network makes here, if that was on 19x19."""
     if configuration.net is not None and configuration.engine.board == RATED_BOARD:
-        remember_rate(configuration.net, _rated(configuration), rate)
+        remember(configuration.net, _rated(configuration), f"{rate:.1f}")
 
 
 def known_rate(configuration: Configuration) -> float | None:
     """Return the evaluations a second on 19x19 that `keep_rate` was last given for these settings; None if nothing."""
-    return None if configuration.net is None else remembered_rate(configuration.net, _rated(configuration))
+    found = None if configuration.net is None else remembered(configuration.net, _rated(configuration))
+    return None if found is None else float(found)
 
 
 def advice(configuration: Configuration) -> str:
@@ -123,9 +141,12 @@ def with_network(configuration: Configuration, network: AtHand) -> Configuration
 
 def _rated(configuration: Configuration) -> str:
     """What a network's speed depends on, as far as it is configured."""
+    from gtp_engine.device_choice import known_comparison
+
     search = configuration.fill(SearchParameters())
     engine = configuration.engine
-    return f"{engine.precision} {engine.device} {search.workers} {search.batch}"
+    device = (known_comparison(configuration) if engine.device == AUTO else None) or engine.device
+    return f"rate {engine.precision} {device} {search.workers} {search.batch}"
 
 
 def _net(configuration: Configuration, of_people: bool) -> Path:

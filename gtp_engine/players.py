@@ -68,7 +68,9 @@ def _network(configuration: Configuration, beside: Player | None = None) -> Play
     from nets.bare_evaluation import HumanNetwork
 
     known = None if beside is None else human_network(beside)
-    human = HumanNetwork(open_evaluator(configuration, of_people=True) if known is None else known.evaluator)
+    human = HumanNetwork(
+        open_evaluator(configuration, of_people=True, plays=True) if known is None else known.evaluator
+    )
     if known is None and human.evaluator.attributes.profile is not None and configuration.engine.human_profile is None:
         note(f"the human network imitates {ANY_PROFILE} until human_profile (humanSLProfile) says whom")
     return PuctPlayer(evaluator, configuration.fill(HumanParameters(**vars(parameters))), human)
@@ -77,7 +79,7 @@ def _network(configuration: Configuration, beside: Player | None = None) -> Play
 def _evaluator(configuration: Configuration, beside: Player | None) -> Evaluator:
     """The network of another player, or the configured one, opened."""
     known = None if beside is None else beside.evaluator
-    return open_evaluator(configuration) if known is None else known
+    return open_evaluator(configuration, plays=True) if known is None else known
 
 
 def _policy(configuration: Configuration, beside: Player | None = None) -> Player:

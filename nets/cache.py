@@ -60,22 +60,22 @@ def remember_opened(path: Path, how: str = "") -> None:
             write_entry(marker, key, b"", UNUSED_DAYS)
 
 
-def remember_rate(path: Path, how: str, rate: float) -> None:
-    """Remember the evaluations a second of a file's network, measured in the way that `how` names. An unwritable cache
-    is no error."""
+def remember(path: Path, how: str, text: str) -> None:
+    """Remember something that was measured with a file's network, in the way that `how` names. An unwritable cache is
+    no error."""
     with contextlib.suppress(OSError):
-        marker, key = _marker(path, f"rate {how}")
-        write_entry(marker, key, f"{rate:.1f}".encode(), UNUSED_DAYS)
+        marker, key = _marker(path, f"measured {how}")
+        write_entry(marker, key, text.encode(), UNUSED_DAYS)
 
 
-def remembered_rate(path: Path, how: str) -> float | None:
-    """Return what `remember_rate` was last given for this file, unchanged, and the same `how`; None if nothing."""
+def remembered(path: Path, how: str) -> str | None:
+    """Return what `remember` was last given for this file, unchanged, and the same `how`; None if nothing."""
     try:
-        marker, key = _marker(path, f"rate {how}")
+        marker, key = _marker(path, f"measured {how}")
     except OSError:
         return None
     found = read_entry(marker, key)
-    return None if found is None else float(found)
+    return None if found is None else found.decode()
 
 
 def _marker(path: Path, how: str) -> tuple[Path, str]:

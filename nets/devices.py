@@ -8,10 +8,12 @@ is opened; else it is light: the command line lists the names.
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from types import ModuleType
 
 AUTO = "auto"
@@ -37,7 +39,7 @@ class Device:
     provider: str
     """onnxruntime's name of its execution provider."""
     package: str
-    """The package that brings the provider, worded to follow `it comes with`."""
+    """The package of onnxruntime that has the provider, with the extras that pip is asked for."""
     precisions: tuple[str, ...]
     """The precisions it computes in; `auto` takes the first that loses little enough."""
     is_concurrent: bool = True
@@ -46,10 +48,25 @@ class Device:
     """Whether CUDA's libraries have to be loaded first."""
     options: Mapping[str, str] = field(default_factory=dict)
     """The provider's own options."""
+    fp16_options: Mapping[str, str] = field(default_factory=dict)
+    """Further ones for a network in fp16."""
     needs: str = ""
     """What a user should check if the device does not start."""
+    on: str = ""
+    """The only system that the package is for."""
+    libraries: str = ""
+    """The package of the device's own libraries, as pip is asked for it; its module, of the same name, loads them."""
+    library: str = ""
+    """One of these, by which a system is seen to have them without the package."""
+    is_slow_to_start: bool = False
+    """Whether it takes minutes to prepare for a network."""
     simulated: tuple[float, float] | None = None
     """Seconds of a call and of each of its positions, for a device that only takes the time (graph/simulated.py)."""
+
+    @property
+    def module(self) -> str:
+        """The module of `libraries`."""
+        return self.libraries.partition("<")[0]
 
 
 _CUDA_NEEDS = "it needs an NVIDIA driver and the libraries of onnxruntime-gpu[cuda,cudnn]"
@@ -60,48 +77,58 @@ DEVICES = (
     Device(
         "cuda",
         "CUDAExecutionProvider",
-        "the package onnxruntime-gpu, installed instead of onnxruntime",
+        "onnxruntime-gpu[cuda,cudnn]",
         ("fp16", "fp32"),
         needs_cuda=True,
-        # fp32 means fp32.
-        options={"cudnn_conv_algo_search": "HEURISTIC", "use_tf32": "0"},
+        # fp32 means fp32. Every session has memory of its own: it grows by what is needed, not to a power of two.
+        options={
+            "cudnn_conv_algo_search": "HEURISTIC",
+            "use_tf32": "0",
+            "arena_extend_strategy": "kSameAsRequested",
+        },
         needs=_CUDA_NEEDS,
     ),
     Device(
         "tensorrt",
         "TensorrtExecutionProvider",
-        "the package onnxruntime-gpu, installed instead of onnxruntime, and the package tensorrt",
+        "onnxruntime-gpu[cuda,cudnn]",
         ("fp16", "fp32"),
-        # Building its engines takes minutes the first time.
         needs_cuda=True,
+        # Its engines keep to fp32 unless they are allowed fp16.
+        fp16_options={"trt_fp16_enable": "1"},
         needs=f"{_CUDA_NEEDS}, and the package tensorrt",
+        libraries="tensorrt<11",
+        library="nvinfer",
+        is_slow_to_start=True,
     ),
     Device(
         "directml",
         "DmlExecutionProvider",
-        "the package onnxruntime-directml (Windows), installed instead of onnxruntime",
+        "onnxruntime-directml",
         ("fp16", "fp32"),
         is_concurrent=False,
         needs="it needs a GPU with DirectX 12",
+        on="Windows",
     ),
     Device(
         "coreml",
         "CoreMLExecutionProvider",
-        "the package onnxruntime on a Mac",
+        "onnxruntime",
         ("fp32", "fp16"),
         options={"ModelFormat": "MLProgram"},
         needs="it needs macOS 12 or newer",
+        on="a Mac",
     ),
     Device(
         "openvino",
         "OpenVINOExecutionProvider",
-        "the package onnxruntime-openvino, installed instead of onnxruntime",
+        "onnxruntime-openvino",
         ("fp32", "fp16"),
     ),
     Device(
         "migraphx",
         "MIGraphXExecutionProvider",
-        "the package onnxruntime-migraphx (AMD), installed instead of onnxruntime",
+        "onnxruntime-migraphx",
         ("fp16", "fp32"),
         needs="it needs ROCm",
     ),
@@ -109,14 +136,9 @@ DEVICES = (
 )
 """All devices."""
 
-RUNTIMES = (
-    "onnxruntime",
-    "onnxruntime-gpu",
-    "onnxruntime-directml",
-    "onnxruntime-openvino",
-    "onnxruntime-migraphx",
-)
-"""The packages that bring the module onnxruntime; one of them is installed."""
+RUNTIMES = tuple(dict.fromkeys(device.package.partition("[")[0] for device in (CPU, *DEVICES)))
+"""The packages that bring the module onnxruntime, the processor's first. All have the same files: of several that are
+installed the last one plays."""
 
 NAMES = (AUTO, CPU.name, *(device.name for device in DEVICES if device is not CPU))
 """The values of `--device`."""
@@ -125,7 +147,7 @@ NAMES = (AUTO, CPU.name, *(device.name for device in DEVICES if device is not CP
 def named_device(name: str) -> Device:
     """Return the device that `--device` names, whether it is here or not. Raises MissingDevice for any other text.
 
-    `auto` is the processor: no accelerator has been faster yet.
+    `auto` is the processor: only a search can tell whether a device is faster (gtp_engine/device_choice.py).
     """
     if name.startswith(SIMULATED):
         with contextlib.suppress(ValueError):
@@ -148,9 +170,67 @@ def device_for(name: str, offered: Callable[[], Sequence[str]]) -> Device:
     if device is CPU or device.simulated is not None:
         return device
     if device.provider not in (providers := offered()):
-        there = ", ".join(devices_among(providers))
-        raise MissingDevice(f"device {name} is not here (there is: {there}); it comes with {device.package}")
+        missing = f"device {name} is not here (there is: {', '.join(devices_among(providers))})"
+        if overwritten := _overwritten(device):
+            raise MissingDevice(f"{missing}: {overwritten}")
+        on = device.on and f" on {device.on}"
+        raise MissingDevice(f'{missing}; it comes with pip install "{device.package}"{on}')
+    if device.libraries and importlib.util.find_spec(device.module) is None:
+        from ctypes.util import find_library
+
+        if find_library(device.library) is None:
+            raise MissingDevice(f'device {name} needs the package {device.module}: pip install "{device.libraries}"')
     return device
+
+
+def accelerator(precision: str = "auto") -> Device | None:
+    """Return the device for `auto` to compare with the processor: the first one that the installed onnxruntime has, and
+    that computes in this precision; None if there is none. What comes with onnxruntime itself nobody has asked for, so
+    that is for those who name it, and onnxruntime is imported only where another package of it is installed.
+
+    Raises MissingDevice where a package for one is installed and the processor's has taken its place.
+    """
+    devices = [each for each in DEVICES if each.package != CPU.package and not each.is_slow_to_start]
+    if not any(installed_version(each.package) for each in devices):
+        return None
+    providers = offered_providers()
+    here = [each for each in devices if each.provider in providers]
+    for device in devices if not here else ():
+        if overwritten := _overwritten(device):
+            raise MissingDevice(f"device {device.name} is not here: {overwritten}")
+    return next((each for each in here if precision in ("auto", *each.precisions)), None)
+
+
+def installed_version(package: str) -> str:
+    """Return the version of a package that pip, or another installer, has installed; '' where it is not. Extras after
+    its name do not count."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    with contextlib.suppress(PackageNotFoundError):
+        return version(package.partition("[")[0])
+    return ""
+
+
+def _overwritten(device: Device) -> str:
+    """Why the provider of a device whose package is installed is not there, and what to do; '' without that package."""
+    package = device.package.partition("[")[0]
+    if package == CPU.package or not installed_version(package):
+        return ""
+    return f"another package was installed over {package}, with the same files: {_mend(package)}"
+
+
+def _mend(package: str) -> str:
+    return f"pip install --force-reinstall --no-deps {package}"
+
+
+def driver() -> str:
+    """Return what Linux says of NVIDIA's driver and cards; '' elsewhere and without them."""
+    texts = []
+    with contextlib.suppress(OSError):
+        texts = [Path("/sys/module/nvidia/version").read_text()]
+        for each in sorted(Path("/proc/driver/nvidia/gpus").glob("*/information")):
+            texts += [line for line in each.read_text().splitlines() if line.startswith("Model")]
+    return " ".join(" ".join(texts).split())
 
 
 def devices_among(providers: Sequence[str]) -> list[str]:
@@ -171,9 +251,16 @@ def offered_providers() -> list[str]:
 @lru_cache(maxsize=1)
 def onnxruntime_module() -> ModuleType:
     """Import onnxruntime so that it tells its makers nothing. By default it keeps an identifier of this machine and
-    a database of what it did in the user's cache directory, and sends that over the network (its Privacy.md)."""
-    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read when it is imported; processes that we start inherit it
-    import onnxruntime
+    a database of what it did in the user's cache directory, and sends that over the network (its Privacy.md).
 
-    onnxruntime.disable_telemetry_events()  # builds for Windows that report to the system read no variable
+    Raises MissingDevice where it cannot be imported."""
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read when it is imported; processes that we start inherit it
+    try:
+        import onnxruntime
+
+        onnxruntime.disable_telemetry_events()  # builds for Windows that report to the system read no variable
+    except (ImportError, AttributeError) as error:  # a package that was removed takes files of another one with it
+        package = next((each for each in reversed(RUNTIMES) if installed_version(each)), CPU.package)
+        reason = str(error).partition("\n")[0][:200]
+        raise MissingDevice(f"onnxruntime does not start ({reason}): {_mend(package)}") from None
     return onnxruntime

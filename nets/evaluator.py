@@ -126,6 +126,10 @@ class EvaluatorError(Exception):
     """A network that cannot be loaded or gave unusable output. The text is one line, fit for a user."""
 
 
+class DeviceFailed(EvaluatorError):
+    """A device that does not start on this machine, or cannot compute."""
+
+
 class ProfileMissing(EvaluatorError):
     """A HumanSL network that nobody told whom to imitate."""
 

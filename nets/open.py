@@ -6,6 +6,7 @@ Other forms of the network that are made from the file are kept in the cache dir
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import os
 import sys
@@ -45,13 +46,15 @@ def open_network(
     optimism: float = 1.0,
     note: Note | None = None,
     profile: HumanProfile | None = None,
+    most: int = 0,
 ) -> AnyEvaluator:
     """Open a KataGo network or an ONNX file of this project's format.
 
     `device` is one of nets.devices.NAMES; `auto` is the processor. `optimism` is the default share of the optimistic
     policy in networks that have one. `note` is told what takes long and what was decided, a line each; without it these
     lines go to stderr.
-    `profile` says whom a HumanSL network imitates; such a network needs one, and no other takes one.
+    `profile` says whom a HumanSL network imitates; such a network needs one, and no other takes one. `most` is how many
+    positions a device other than the processor computes at a time at most, 0 as many as suit it.
 
     The first time, a KataGo network is converted, and calibrated for int16; the results are kept in the cache
     directory. On a processor the precision `auto` is int16 if that can compute the network and keeps the limits of
@@ -59,7 +62,7 @@ def open_network(
     A precision asked for by name is used whatever it loses.
     Raises EvaluatorError, one line that names the file, or a device that is missing or does not start.
     """
-    options = OpeningOptions(optimism, profile, note or _note_on_stderr)
+    options = OpeningOptions(optimism, profile, note or _note_on_stderr, most)
     return _open(Path(path), precision, device, lambda file: _open_on_processor(file, precision, options), options)
 
 
@@ -131,15 +134,16 @@ def _open_on_accelerator(
 def _on_accelerator(file: NetworkFile, precision: str, device: Device, options: OpeningOptions) -> AcceleratedEvaluator:
     from nets.graph.check import check_onnx
 
+    narrow = dataclasses.replace(device, options={**device.options, **device.fp16_options})
     plain = file.onnx()
     own = check_onnx(plain, file.source).precision
     if own != "fp32":
         if precision not in ("auto", own):
             raise EvaluatorError(f"{file.source}: {_NO_CHOICE.format(own)}")
-        return options.open_accelerated(plain, file.source, device)
+        return options.open_accelerated(plain, file.source, narrow)
     wanted = device.precisions[0] if precision == "auto" else precision
     if wanted == "fp16":
-        evaluator = options.open_accelerated(file.fp16(), file.source, device)
+        evaluator = options.open_accelerated(file.fp16(), file.source, narrow)
         reason = file.reason_against_fp16(device, options, evaluator) if precision == "auto" else ""
         if not reason:
             return evaluator
@@ -199,6 +203,8 @@ class OpeningOptions:
     """Whom a HumanSL network imitates; None for every other network."""
     note: Note
     """Is told what takes long and what was decided."""
+    most: int = 0
+    """Positions that a device other than the processor computes at a time at most; 0 as many as suit it."""
 
     def open_onnx(self, content: bytes, source: str) -> OnnxEvaluator:
         """Open an ONNX model on the processor; `source` is its name in errors. Raises EvaluatorError."""
@@ -208,12 +214,17 @@ class OpeningOptions:
 
     def open_accelerated(self, content: bytes, source: str, device: Device) -> AcceleratedEvaluator:
         """Open an ONNX model on a device. Raises EvaluatorError."""
-        from nets.graph.accelerator import AcceleratedEvaluator
+        from nets.graph.accelerator import SIZES, AcceleratedEvaluator
         from nets.graph.bound import bound_sessions
         from nets.graph.simulated import simulated_sessions
 
-        opened = bound_sessions(content, device) if device.simulated is None else simulated_sessions(*device.simulated)
-        return AcceleratedEvaluator(content, source, device, opened, self.optimism, self.profile)
+        opened = (
+            bound_sessions(content, device, self.note)
+            if device.simulated is None
+            else simulated_sessions(*device.simulated)
+        )
+        most = self.most or SIZES[-1]
+        return AcceleratedEvaluator(content, source, device, opened, self.optimism, self.profile, most)
 
 
 class NetworkFile:

@@ -1,6 +1,7 @@
 """KataGo's configuration files and `-override-config`, lines of `name = value`, as parameters of ours.
 
-What KataGo's users tune for a graphics card, such as the number of threads, says nothing about this machine. Some of
+What KataGo's users tune for a graphics card, such as the number of threads, says nothing about a processor; where
+another device is named, the largest batch and fp16 mean what they mean there. Some of
 KataGo's parameters have one value here: clients may read them and set them to that value, and to no other. At each such
 value KataGo does what Nobi does, so nobody is told that something is set which changes nothing.
 """
@@ -13,8 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gtp_engine.configuration.parameters import departed, known_parameter, parameters, unknown
+from gtp_engine.configuration.parameters import departed, find_parameter, known_parameter, parameters, unknown
 from gtp_engine.errors import UserError
+from nets.devices import AUTO, CPU
 from nobi_machine.files import read_regular
 from nobi_machine.parameters import Complaints, ParameterError, declared_by, folded
 from nobi_machine.streams import note
@@ -103,7 +105,7 @@ def require_fixed(name: str, value: object) -> None:
     raise ParameterError(f"{name} can only be {value_text(fixed) or 'empty'} here: {reason}")
 
 
-MACHINE = frozenset({"workers", "batch", "memory", "cache_memory", "seed"})
+MACHINE = frozenset({"workers", "batch", "device_batch", "memory", "cache_memory", "seed"})
 """Parameters of the search that belong to the machine: the whole engine has them, not a file of KataGo's or a query."""
 
 OTHER_NAMES = {folded("defaultBoardSize"): "size"}
@@ -126,6 +128,27 @@ def implied(name: str, value: Any) -> dict[str, Any]:
         return {}
     target, make = _ALSO[folded(name)]
     return {target: make(value)}
+
+
+_FP16 = {"true": "fp16", "false": "fp32", "auto": AUTO}
+_USES_FP16 = frozenset(map(folded, ("useFP16", "cudaUseFP16", "trtUseFP16", "openclUseFP16", "metalUseFP16")))
+
+
+def take_for_device(given: Settings, device: str) -> dict[str, Any]:
+    """Take the settings of a graphics card out of those that are given, if `--device` names one: the values by our
+    parameters' names. Raises ParameterError for a value that a setting cannot have."""
+    values: dict[str, Any] = {}
+    for name, text in list(given.texts.items()) if device not in (AUTO, CPU.name) else ():
+        if text and folded(name) == folded("nnMaxBatchSize"):
+            values["device_batch"] = find_parameter("device_batch").convert(text, name)
+        elif text and folded(name) in _USES_FP16:
+            if text.lower() not in _FP16:
+                raise ParameterError(f"{name} must be true, false or auto, not {shown(text)}")
+            values["precision"] = _FP16[text.lower()]
+        else:
+            continue
+        del given.texts[name]
+    return values
 
 
 class Adopted(NamedTuple):

@@ -105,8 +105,13 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
         commands=("gtp", "benchmark", "doctor"),
     )
     device: str = parameter(
-        AUTO, "What computes the network; auto is the processor.", choices=DEVICE_NAMES, check=named_device,
+        AUTO, "What computes the network; auto is the fastest, measured once with each network.",
+        choices=DEVICE_NAMES, check=named_device,
         metavar="NAME", commands=("gtp", "benchmark", "tune", "doctor"),
+    )
+    device_batch: int = parameter(
+        0, "Positions that a device other than the processor evaluates at a time at most; 0 is as many as suit it.",
+        unit="positions", low=0, high=65536, kata="nnMaxBatchSize",
     )
     human_net: str | None = parameter(
         None, "A network that says what people would play, usually a HumanSL one, beside the network that searches; "

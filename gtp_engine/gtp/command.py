@@ -13,7 +13,8 @@ from gtp_engine.configuration.sources import load
 from nobi_machine.streams import lossy_stderr
 
 if TYPE_CHECKING:
-    from gtp_engine.configuration.katago import Adopted
+    from gtp_engine.configuration.configuration import Configuration
+    from gtp_engine.configuration.katago import Adopted, Settings
 
 
 @click.command()
@@ -50,7 +51,7 @@ def gtp(
     options["gtp_version"] = gtp_version or None  # KataGo takes an empty one for none
     configuration = load(config_file, settings, options)
     if katago_configs or overrides:
-        adopted = _of_katago(katago_configs, overrides, configuration.has_human_net)
+        adopted = _of_katago(katago_configs, overrides, configuration)
         configuration = load(config_file, settings, options, adopted)
     from gtp_engine.gtp.loop import run_gtp
     from gtp_engine.players import check, compile_beside
@@ -67,11 +68,18 @@ def gtp(
     )
 
 
-def _of_katago(files: tuple[Path, ...], overrides: tuple[str, ...], has_human_net: bool) -> Adopted:
+def _of_katago(files: tuple[Path, ...], overrides: tuple[str, ...], configuration: Configuration) -> Adopted:
     """The parameters that KataGo's settings give. What they cannot give is said. Raises ParameterError, UserError."""
-    from gtp_engine.configuration.katago import adopt, of_a_game, read_settings
+    from gtp_engine.configuration.katago import adopt, of_a_game, read_settings, take_for_device
 
-    meant = of_a_game(has_human_net)
-    adopted = adopt(read_settings(files, overrides, lambda setting: adopt(setting, meant)), meant)
+    meant, device = of_a_game(configuration.has_human_net), configuration.engine.device
+
+    def take(given: Settings) -> Adopted:
+        of_device = take_for_device(given, device)
+        adopted = adopt(given, meant)
+        adopted.values.update(of_device)
+        return adopted
+
+    adopted = take(read_settings(files, overrides, take))
     adopted.tell()
     return adopted

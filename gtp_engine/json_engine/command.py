@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gtp_engine.configuration.configuration import WITH_NETWORK, Configuration, tell
-from gtp_engine.configuration.katago import Settings, read_settings
+from gtp_engine.configuration.katago import Settings, read_settings, take_for_device
 from gtp_engine.configuration.parameters import Count, config_options
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.configuration.sources import load
@@ -33,7 +33,7 @@ SLOTS_A_THREAD = 4
 SEARCHES_A_BATCH = 8
 """How many searches of one thread each are to fill a batch of a device that is no processor."""
 NEEDS_NETWORK = "the analysis engine needs a network: --net FILE"
-OF_A_PROCESS = frozenset({"net", "human_net", "player", "precision", "device", "log"})
+OF_A_PROCESS = frozenset({"net", "human_net", "player", "precision", "device", "device_batch", "log"})
 """Parameters of the engine, besides those of queries, that mean something here."""
 
 
@@ -66,19 +66,22 @@ def analysis(
     or these. docs/analysis.md says what queries may ask for.
     """
     networks = {"net": net, "human_net": human_model}
-    options = Options(HumanParameters()) if load(config_file, settings, networks).has_human_net else Options()
+    before = load(config_file, settings, networks)
+    options = Options(HumanParameters()) if before.has_human_net else Options()
 
     def take(setting: Settings) -> None:
         _take_threads(setting)
+        take_for_device(setting, before.engine.device)
         options.with_settings(setting)
 
     given = read_settings(katago_configs, overrides, take)
-    of_katago = _take_threads(given)
+    of_katago, of_device = _take_threads(given), take_for_device(given, before.engine.device)
     threads = of_katago if threads is None else threads
     is_unsaid = not katago_configs and folded(PERSPECTIVE) not in map(folded, given.texts)
     if is_unsaid:
         given.put(PERSPECTIVE, "BLACK", None)
     options, adopted = options.with_settings(given)
+    adopted.values.update(of_device)
     configuration = load(config_file, settings, networks, adopted)
     of_a_game = {each.name for each in declared(EngineSettings)} - OF_QUERIES - OF_A_PROCESS
     adopted.unused.extend(of_a_game & configuration.by_hand)
@@ -138,11 +141,11 @@ def _make_engine(
     from nets.bare_evaluation import HumanNetwork
 
     warm_up_rules(lambda: compile_beside(configuration))
-    evaluator = open_evaluator(configuration)
+    evaluator = open_evaluator(configuration, plays=True)
     parameters: SearchParameters = configuration.fill(suited_to(evaluator))
     human = None
     if configuration.human_net is not None:
-        human = HumanNetwork(open_evaluator(configuration, of_people=True))
+        human = HumanNetwork(open_evaluator(configuration, of_people=True, plays=True))
         parameters = configuration.fill(HumanParameters(**vars(parameters)))
     assert configuration.net is not None  # checked before
     batch = parameters.batch_for(evaluator, *configuration.engine.board)

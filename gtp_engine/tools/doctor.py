@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import platform
 import shutil
@@ -24,7 +23,17 @@ from gtp_engine.errors import UserError, explain
 from gtp_engine.installation import REMEDY, damage
 from gtp_engine.players import check_files
 from gtp_engine.version import VERSION
-from nets.devices import RUNTIMES, MissingDevice, device_for, devices_among
+from nets.devices import (
+    CPU,
+    RUNTIMES,
+    MissingDevice,
+    accelerator,
+    device_for,
+    devices_among,
+    installed_version,
+    named_device,
+    offered_providers,
+)
 from nets.embedded import NO_NETWORK
 from nobi_machine.launch import python_command
 from nobi_machine.memory import memory_for_search, usable_cores
@@ -151,13 +160,11 @@ def package_versions() -> dict[str, str]:
 
 
 def _version(name: str) -> str:
-    """The version of a package, or of another one that brings the same module."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    for package in RUNTIMES if name == "onnxruntime" else (name,):
-        with contextlib.suppress(PackageNotFoundError):
-            return version(package) + ("" if package == name else f" ({package})")
-    return "missing"
+    """The version of a package, or of others that bring the same module."""
+    packages = RUNTIMES if name == CPU.package else (name,)
+    found = {package: installed_version(package) for package in packages}
+    texts = (version + ("" if package == name else f" ({package})") for package, version in found.items() if version)
+    return " and ".join(texts) or "missing"
 
 
 def _system(_: Installation) -> str:
@@ -251,18 +258,20 @@ def _kernels(_: Installation) -> str:
 
 
 def _device(installation: Installation) -> str:
-    from nets.devices import offered_providers
-
     device = installation.configuration.engine.device
     offered = offered_providers()
+    device_for(device, lambda: offered)
+    found = f"devices: {', '.join(devices_among(offered))}; {device} is chosen"
     try:
-        wanted = device_for(device, lambda: offered)
+        accelerator()
     except MissingDevice as error:
-        raise UserError(str(error)) from None
-    return f"devices: {', '.join(devices_among(offered))}; {device} is {wanted.name}"
+        text, _, remedy = str(error).rpartition(": ")
+        raise Remark(f"{found}; {text}", remedy) from None
+    return found
 
 
 def _network(installation: Installation) -> str:
+    from gtp_engine.device_choice import known_comparison
     from gtp_engine.networks import advice, human_network
     from gtp_engine.players import PLAYERS, chosen_player
 
@@ -275,6 +284,11 @@ def _network(installation: Installation) -> str:
     network, human = evaluator.attributes, human_network(installation.player)
     beside = f"; beside it {human.evaluator.attributes.name} ({configuration.human_net})" if human is not None else ""
     found = f"network: {network.name} ({which}), {network.precision}, {network.provider}{beside}"
+    wanted = named_device(configuration.engine.device)
+    if wanted is not CPU and wanted.provider != network.provider:
+        raise UserError(f"device {wanted.name} does not play here, as was just said; the processor does")
+    if compared := known_comparison(configuration):
+        found += f"; {compared}"
     if hint := advice(configuration):
         raise Remark(found, hint)
     return found
@@ -326,7 +340,8 @@ CHECKS = (
     Check(
         "network",
         _network,
-        "let --net and --human-net name whole networks (`nobi networks` lists those at hand), or leave them out",
+        "let --net and --human-net name whole networks (`nobi networks` lists those at hand), or leave them out; "
+        "a device needs its drivers (README, GPUs)",
         ends=True,
     ),
     Check("move", _move, "this is a bug; NOBI_DEBUG=1 shows where it is", ends=True),

@@ -1,16 +1,18 @@
 """Networks on an accelerator: sessions of one shape, and one queue in front of the device that all searches share.
 
 onnxruntime's CUDA provider plans every convolution anew, 30 ms on an H200, whenever the shape of a session's input
-changes. So a session has one shape for ever: there is one for each of SIZES on each board, and what waits is padded to
-one of them. Two calls are under way: while the device computes one, the next is ready for it.
+changes. So a session has one shape for ever: there is one for each of SIZES on each board, fewer where the device has
+too little memory, and what waits is padded to one of them. Two calls are under way: while the device computes one, the
+next is ready for it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
@@ -22,9 +24,11 @@ from nets.evaluator import (
     GLOBAL_FEATURES,
     SCORE_COLUMNS,
     SPATIAL_PLANES,
+    DeviceFailed,
     Evaluation,
     EvaluationRequest,
     Evaluator,
+    EvaluatorAttributes,
     EvaluatorError,
     Pending,
 )
@@ -107,12 +111,15 @@ class AcceleratedEvaluator(GraphEvaluator):
         open_session: OpenSession,
         optimism: float = 1.0,
         profile: HumanProfile | None = None,
+        most: int = SIZES[-1],
     ) -> None:
-        """The arguments but `open_session` are those of `GraphEvaluator`. Raises EvaluatorError if the device does not
-        start, or starts and cannot compute."""
+        """The arguments are those of `GraphEvaluator`, but `open_session`, and `most`, the positions of a call at most,
+        of which a call of the smallest of SIZES may have more. Raises EvaluatorError, DeviceFailed if
+        the device does not start, or starts and cannot compute."""
         super().__init__(content, source, device.provider, optimism, profile)
         inputs = self.facts.inputs
-        self._queue = _Queue(lambda shape: open_session(shape, inputs), device.name)
+        sizes = tuple(size for size in SIZES if size <= most) or SIZES[:1]
+        self._queue = _Queue(lambda shape: open_session(shape, inputs), device.name, sizes)
         weakref.finalize(self, self._queue.close)
         self._searches = 0
         self._counting = threading.Lock()
@@ -120,7 +127,12 @@ class AcceleratedEvaluator(GraphEvaluator):
         try:
             super().warm_up(1, *TRIAL_BOARD)
         except EvaluatorError as error:
-            raise EvaluatorError(f"device {device.name} does not work: {error}") from None
+            raise DeviceFailed(f"device {device.name} does not work: {error}") from None
+
+    @property
+    def attributes(self) -> EvaluatorAttributes:
+        """What this evaluator is and wants, or what answers in its place, as `Evaluator.attributes` says."""
+        return self._attributes if self._queue.other is None else self._queue.other.attributes
 
     def fall_back_on(self, open_other: Callable[[], Evaluator], note: Callable[[str], None]) -> None:
         """Have the evaluator that `open_other` opens answer if the device fails from now on, and `note` told of it."""
@@ -139,7 +151,7 @@ class AcceleratedEvaluator(GraphEvaluator):
         """Begin to evaluate a request as `Evaluator.submit` says."""
         if self._queue.other is not None:
             return self._queue.other.submit(request)
-        count, most = len(request.spatial), SIZES[-1]
+        count, most = len(request.spatial), self._queue.sizes[-1]
         if count <= most:
             return self._queue.add(_Ticket(request, self.feed(request)))
         parts = [self.submit(_rows(request, start, start + most)) for start in range(0, count, most)]
@@ -172,7 +184,7 @@ class AcceleratedEvaluator(GraphEvaluator):
             rates = self._queue.rates(height, width)
         except EvaluatorError as error:
             return self._queue.replace(error).suited_batch(height, width)
-        return next(size for size, rate in zip(SIZES, rates, strict=True) if rate >= AS_GOOD * max(rates)) // 2
+        return next(size for size, rate in zip(SIZES, rates, strict=False) if rate >= AS_GOOD * max(rates)) // 2
 
     def warm_up(self, count: int, height: int, width: int) -> None:
         """Open the sessions for such boards, as `Evaluator.warm_up` says."""
@@ -195,6 +207,12 @@ class _Ticket:
         """Held until there is an answer."""
         self._pending.acquire()
 
+    def parts(self, size: int) -> Iterator[_Ticket]:
+        """Divide the request into requests for no more than so many positions."""
+        for start in range(0, self.rows, size):
+            feed = {name: rows[start : start + size] for name, rows in self.feed.items()}
+            yield _Ticket(_rows(self.request, start, start + size), feed)
+
     def give(self, answer: Evaluation | Exception) -> None:
         """Let those who wait have the answer, or the error."""
         self._answer = answer
@@ -212,8 +230,12 @@ class _Ticket:
 class _Queue:
     """The requests that wait for the device, and the threads that call it."""
 
-    def __init__(self, open_session: Callable[[Shape], Callable[[], Batch]], device: str) -> None:
+    def __init__(
+        self, open_session: Callable[[Shape], Callable[[], Batch]], device: str, sizes: tuple[int, ...]
+    ) -> None:
         self._open_session, self._device = open_session, device
+        self.sizes = sizes
+        """The batches that the device computes, in positions: the first ones of SIZES."""
         self.other: Evaluator | None = None
         """What answers in place of a device that failed."""
         self._profile: HumanProfile | None = None
@@ -255,13 +277,22 @@ class _Queue:
                 thread.join(CLOSE_SECONDS)
 
     def rates(self, height: int, width: int) -> list[float]:
-        """Return how many positions a second the device computes in batches of each of SIZES, measured once. Raises
-        EvaluatorError."""
+        """Return how many positions a second the device computes in batches of each of `sizes`, measured once. Raises
+        EvaluatorError where it computes none."""
         with self._opening:
             board = self._board(height, width)
         if not board.rates:
-            board.rates = [size / self._seconds(Shape(size, height, width)) for size in SIZES]
-        return board.rates
+            rates: list[float] = []
+            for size in self.sizes:
+                try:
+                    rates.append(size / self._seconds_with_room(Shape(size, height, width)))
+                except EvaluatorError as error:
+                    if not rates:
+                        raise
+                    self._keep_to(self.sizes[len(rates) - 1], error)
+                    break
+            board.rates = rates
+        return board.rates[: len(self.sizes)]
 
     def replace(self, error: Exception) -> Evaluator:
         """Return what answers in place of the device, which failed. Raises EvaluatorError where nothing does."""
@@ -305,6 +336,28 @@ class _Queue:
                 board.memory[shape.size, number] = board.sessions[shape.size]()
             return board.memory[shape.size, number]
 
+    def _keep_to(self, most: int, error: Exception) -> None:
+        """Call the device with no more than so many positions from now on: more have failed, for want of memory most
+        likely."""
+        with self._opening:
+            if self.sizes[-1] > most:
+                self.note(f"device {self._device} takes batches of {most}, not more ({first_line(error)})")
+            self.sizes = tuple(size for size in self.sizes if size <= most)
+            for board in self._boards.values():
+                board.sessions = {size: opened for size, opened in board.sessions.items() if size <= most}
+                board.memory = {key: batch for key, batch in board.memory.items() if key[0] <= most}
+
+    def _seconds_with_room(self, shape: Shape) -> float:
+        """What `_seconds` returns, if need be without the sessions of other boards, which take memory."""
+        try:
+            return self._seconds(shape)
+        except EvaluatorError:
+            with self._opening:
+                if len(self._boards) < 2:
+                    raise
+                self._boards = {shape[1:]: self._board(*shape[1:])}
+            return self._seconds(shape)
+
     def _seconds(self, shape: Shape) -> float:
         """The seconds that a call takes: the least of some, since others may use the device too. Raises
         EvaluatorError."""
@@ -320,7 +373,7 @@ class _Queue:
 
     def _is_due(self) -> bool:
         """Whether to begin a call: when as many positions wait as are under way, which keeps batches even."""
-        return bool(self._waiting) and sum(each.rows for each in self._waiting) >= min(self._running, SIZES[-1])
+        return bool(self._waiting) and sum(each.rows for each in self._waiting) >= min(self._running, self.sizes[-1])
 
     def _serve(self, number: int) -> None:
         """What a thread runs: call the device whenever that is due."""
@@ -332,9 +385,9 @@ class _Queue:
                 shape, tickets = self._take()
                 rows = sum(each.rows for each in tickets)
                 self._running += rows
-            answers: list[Evaluation | Exception]
+            answers: Sequence[Evaluation | Exception]
             try:
-                answers = self._answers(self.memory(shape, number), tickets)
+                answers = self._answers(shape, number, tickets)
             except Exception as error:
                 answers = [self._answer_of_other(error, each) for each in tickets]
             with self._changed:
@@ -351,10 +404,10 @@ class _Queue:
         alike = [each for each in self._waiting if each.board == first.board]
         rows = sum(each.rows for each in alike)
         board = self._boards.get(first.board)
-        sizes = [size for size in SIZES if size >= first.rows]
-        size = next((each for each in sizes if each >= rows), SIZES[-1])
-        if board is not None and board.rates:
-            speed = dict(zip(SIZES, board.rates, strict=True))
+        sizes = [size for size in self.sizes if size >= first.rows] or [SIZES[-1]]  # asked for before more failed
+        size = next((each for each in sizes if each >= rows), sizes[-1])
+        if board is not None and board.rates and len(sizes) > 1:
+            speed = dict(zip(SIZES, board.rates, strict=False))
             size = max(sizes, key=lambda each: min(rows, each) / each * speed[each])
         taken, room = [], size
         for each in alike:
@@ -364,7 +417,24 @@ class _Queue:
         self._waiting = [each for each in self._waiting if each not in taken]
         return Shape(next(each for each in SIZES if each >= size - room), *first.board), taken
 
-    def _answers(self, batch: Batch, tickets: list[_Ticket]) -> list[Evaluation | Exception]:
+    def _answer_in_parts(self, batch: Batch, ticket: _Ticket, size: int) -> Evaluation:
+        parts = [self._evaluations(batch, [each])[0] for each in ticket.parts(size)]
+        return Evaluation(*map(np.concatenate, zip(*parts, strict=True)))
+
+    def _answers(self, shape: Shape, number: int, tickets: list[_Ticket]) -> list[Evaluation]:
+        """The device's answers, in smaller batches where one of this size fails. Raises whatever its failures raise."""
+        try:
+            return self._evaluations(self.memory(shape, number), tickets)
+        except Exception as error:
+            for size in sorted((size for size in self.sizes if size < shape.size), reverse=True):
+                with contextlib.suppress(Exception):
+                    batch = self.memory(shape._replace(size=size), number)
+                    answers = [self._answer_in_parts(batch, each, size) for each in tickets]
+                    self._keep_to(size, error)
+                    return answers
+            raise
+
+    def _evaluations(self, batch: Batch, tickets: list[_Ticket]) -> list[Evaluation]:
         """The device's answers. Raises whatever its failures raise."""
         ends = np.cumsum([each.rows for each in tickets]).tolist()
         places = [slice(end - each.rows, end) for each, end in zip(tickets, ends, strict=True)]
@@ -392,7 +462,7 @@ class _Board:
         self.memory: dict[tuple[int, int], Batch] = {}
         """By the size of the batch and the thread's number."""
         self.rates: list[float] = []
-        """Positions a second in batches of each of SIZES; empty before they are measured."""
+        """Positions a second in batches of each size; empty before they are measured."""
 
 
 def _run(batch: Batch) -> None:

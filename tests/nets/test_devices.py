@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,8 +13,9 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from nets.devices import CPU, DEVICES, MissingDevice, device_for
+from nets.devices import CPU, DEVICES, MissingDevice, accelerator, device_for, offered_providers, onnxruntime_module
 from nets.evaluator import EvaluationRequest, EvaluatorError
+from nets.graph.accelerator import SIZES
 from nets.open import check_network, open_network
 from tests.nets.random_networks import RandomNetwork
 from tests.nets.test_open import position
@@ -66,6 +69,14 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return offer
 
 
+@pytest.fixture
+def tensorrt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module of this name."""
+    (tmp_path / "tensorrt.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+@pytest.mark.usefixtures("tensorrt")
 @pytest.mark.parametrize(
     ("name", "providers", "chosen"),
     [
@@ -89,7 +100,7 @@ def test_only_a_device_that_is_named_is_used(name: str, providers: list[str], ch
         ("cuda", "onnxruntime-gpu"),
         ("tensorrt", "onnxruntime-gpu"),
         ("directml", "onnxruntime-directml"),
-        ("coreml", "onnxruntime on a Mac"),
+        ("coreml", '"onnxruntime" on a Mac'),
         ("openvino", "onnxruntime-openvino"),
     ],
 )
@@ -101,6 +112,38 @@ def test_a_missing_device_names_its_package(name: str, package: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_tensorrt_needs_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctypes.util.find_library", lambda name: None)
+    with pytest.raises(MissingDevice, match=r"device tensorrt needs .*: pip install \"tensorrt<11\""):
+        device_for("tensorrt", lambda: ["TensorrtExecutionProvider", CUDA])
+    monkeypatch.setattr("ctypes.util.find_library", lambda name: f"lib{name}.so")
+    assert device_for("tensorrt", lambda: ["TensorrtExecutionProvider", CUDA]).name == "tensorrt"
+
+
+def test_a_package_that_another_one_was_installed_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert accelerator() is None
+    metadata = tmp_path / "onnxruntime_gpu-1.0.dist-info" / "METADATA"
+    metadata.parent.mkdir()
+    metadata.write_text("Name: onnxruntime-gpu\nVersion: 1.0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: [CPU.provider])
+    mends = "installed over onnxruntime-gpu, .*: pip install --force-reinstall --no-deps onnxruntime-gpu$"
+    for ask in (accelerator, lambda: device_for("cuda", lambda: [CPU.provider])):
+        with pytest.raises(MissingDevice, match=mends):
+            ask()
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: ["TensorrtExecutionProvider", CUDA])
+    assert [accelerator(), accelerator("int16")] == [DEVICES[0], None]
+
+
+def test_an_onnxruntime_that_is_damaged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pip leaves a folder without a module where it removes one of two packages."""
+    onnxruntime_module.cache_clear()
+    monkeypatch.setitem(sys.modules, "onnxruntime", types.ModuleType("onnxruntime"))
+    with pytest.raises(MissingDevice, match=r"onnxruntime does not start \(.*: pip install --force-reinstall"):
+        offered_providers()
+
+
+@pytest.mark.usefixtures("tensorrt")
 def test_every_device_gets_what_it_needs(network: Path, offered: Callable[..., None]) -> None:
     offered(*(device.provider for device in DEVICES if device is not CPU))
     for device in DEVICES:
@@ -111,6 +154,26 @@ def test_every_device_gets_what_it_needs(network: Path, offered: Callable[..., N
         assert FakeSession.opened[0][0] == device.provider
         assert device.options.items() <= FakeSession.opened[0][1].items()
         assert (device.name == "tensorrt") == ("trt_engine_cache_path" in FakeSession.opened[0][1])
+
+
+@pytest.mark.usefixtures("tensorrt")
+def test_what_tensorrt_prepares_is_kept_for_each_shape(network: Path, offered: Callable[..., None]) -> None:
+    offered("TensorrtExecutionProvider")
+    notes: list[str] = []
+
+    def open_it() -> set[str]:
+        FakeSession.opened.clear()
+        open_network(network, "fp16", "tensorrt", note=notes.append).warm_up(1, 5, 5)
+        assert all(options["trt_fp16_enable"] == "1" for _, options in FakeSession.opened)
+        return {options["trt_engine_cache_path"] for _, options in FakeSession.opened}
+
+    folders = open_it()
+    assert notes[0] == "tensorrt: preparing batches of 4 on 9x9, once; this may take minutes"
+    assert len(folders) == len(notes) == 1 + len(SIZES)
+    for folder in folders:
+        (Path(folder) / "engine").touch()
+    assert open_it() == folders
+    assert len(notes) == len(folders)
 
 
 def test_a_device_that_does_not_start(network: Path, offered: Callable[..., None]) -> None:
@@ -215,7 +278,7 @@ def test_one_call_at_a_time_where_a_device_takes_no_more(
 def test_the_real_onnxruntime_says_what_it_lacks(network: Path) -> None:
     if CUDA in onnxruntime.get_available_providers():
         pytest.skip("this onnxruntime has CUDA")
-    with pytest.raises(EvaluatorError, match=r"device cuda is not here .* onnxruntime-gpu"):
+    with pytest.raises(EvaluatorError, match=r"device cuda is not here .*onnxruntime-gpu"):
         open_network(network, device="cuda")
     assert np.isfinite(open_network(network).evaluate(EvaluationRequest(*position())).value).all()
 

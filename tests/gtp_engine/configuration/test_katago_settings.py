@@ -14,6 +14,7 @@ from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.katago import Adopted, Settings, adopt, of_a_game, read_settings
 from gtp_engine.errors import UserError
 from gtp_engine.gtp import command
+from gtp_engine.json_engine.command import analysis
 from gtp_engine.session.records import conditions
 from gtp_engine.version import GTP_VERSION
 from nobi_machine.parameters import ParameterError
@@ -63,6 +64,33 @@ def test_what_is_ours_is_adopted_and_the_rest_is_named() -> None:
     assert adopted.implied == {"counter_mirror": True}
     assert adopted.unused == ["logDir", "numSearchThreads"]
     assert adopted.reasons == ["searchFactorAfterOnePass can only be 1.0 here: passes do not shorten a search"]
+
+
+@pytest.mark.parametrize("subcommand", ["gtp", "analysis"])
+def test_settings_of_a_graphics_card(subcommand: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They count where a device is named that is not the processor."""
+    (tmp_path / "katago.cfg").write_text("nnMaxBatchSize = 16\ncudaUseFP16 = true\nnumSearchThreads = 6\n")
+    found: list[Configuration] = []
+
+    class Enough(Exception):
+        pass
+
+    def check(configuration: Configuration, *_: int) -> Configuration:
+        found.append(configuration)
+        raise Enough
+
+    monkeypatch.setenv("NOBI_CONFIG_DIR", str(tmp_path))
+    monkeypatch.setattr("gtp_engine.players.check", check)
+    arguments = ["-config", str(tmp_path / "katago.cfg"), "-override-config", "maxVisits=7"]
+    for device in ("cuda", "auto"):
+        run = command.gtp if subcommand == "gtp" else analysis
+        result = CliRunner().invoke(run, [*arguments, "--set", f"device={device}"])
+        assert isinstance(result.exception, Enough), result.output
+        ignored = "numSearchThreads" if device == "cuda" else "cudaUseFP16, nnMaxBatchSize, numSearchThreads"
+        assert f"settings that mean nothing here: {ignored}\n" in result.output
+    assert [(each.engine.device_batch, each.engine.precision) for each in found] == [(16, "fp16"), (0, "auto")]
+    result = CliRunner().invoke(run, ["-override-config", "cudaUseFP16=x", "--set", "device=cuda"])
+    assert "cudaUseFP16 must be true, false or auto, not x" in str(result.exception)
 
 
 def test_katagos_words_for_no_limit() -> None:

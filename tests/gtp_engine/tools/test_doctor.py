@@ -74,7 +74,7 @@ def test_kernels_of_the_installation(only: Doctor, monkeypatch: pytest.MonkeyPat
 def test_devices(only: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "ok      devices: " in only.says(named("device"))
     monkeypatch.setattr("onnxruntime.get_available_providers", lambda: ["CUDAExecutionProvider"])
-    assert "devices: cuda, cpu; auto is cpu" in only.says(named("device"))
+    assert "devices: cuda, cpu; auto is chosen" in only.says(named("device"))
     said = only.says(named("device", "network"), "--device", "directml", code=1)
     assert "FAILED  device: device directml is not here (there is: cuda, cpu)" in said
     assert "-> leave out --device" in said

@@ -6,6 +6,7 @@ import dataclasses
 import gc
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -60,10 +61,22 @@ class Fake:
         self.seconds = 0.002
         self.may_end = threading.Event()
         self.may_end.set()
+        self.most = SIZES[-1]
+        """Positions of a call for which it has memory."""
+        self.most_sessions = 100
+        """For which it has memory."""
+        self.sessions = weakref.WeakSet[Callable[[], FakeBatch]]()
 
     def open(self, shape: Shape, inputs: frozenset[str]) -> Callable[[], FakeBatch]:
         self.shapes.append(shape)
-        return lambda: FakeBatch(self, shape, inputs)
+        if len(self.sessions) >= self.most_sessions:
+            raise EvaluatorError("out of memory")
+
+        def memory() -> FakeBatch:
+            return FakeBatch(self, shape, inputs)
+
+        self.sessions.add(memory)
+        return memory
 
 
 class FakeBatch:
@@ -77,6 +90,8 @@ class FakeBatch:
         self._fake.may_end.wait()
         if self._fake.fails:
             raise RuntimeError("device lost\nat line 80")
+        if self._shape.size > self._fake.most:
+            raise RuntimeError("out of memory")
         self.outputs.value[:] = self.inputs["global"][:, :3]
         self.outputs.score[:, 0] = self.inputs["optimism"][:, 0]
 
@@ -192,6 +207,45 @@ def test_a_device_that_fails_on_another_board(content: bytes) -> None:
     fake.fails = True
     assert evaluator.suited_batch(19, 19) == OnnxEvaluator(content, "random").suited_batch(19, 19)
     assert len(notes) == 1
+
+
+@pytest.mark.parametrize("fits", [32, 4])
+def test_smaller_batches_where_the_largest_do_not_fit(content: bytes, fits: int) -> None:
+    """Whether that shows in the middle of a game or as a board is measured, nothing is lost."""
+    fake, notes = Fake(), list[str]()
+    evaluator = evaluator_on(fake.open, content)
+    evaluator.fall_back_on(lambda: OnnxEvaluator(content, "random"), notes.append)
+    evaluator.warm_up(1, 9, 9)
+    fake.most = fits
+    pending = [evaluator.submit(asked(count, 9)) for count in (60, 64, 40)]
+    for count, each in zip((60, 64, 40), pending, strict=True):
+        np.testing.assert_array_equal(each().value, asked(count, 9).global_[:, :3])
+    assert notes == [f"device cuda takes batches of {fits}, not more (evaluation failed: out of memory)"]
+    assert evaluator.suited_batch(9, 9) <= fits // 2
+    assert evaluator.suited_batch(13, 13) <= fits // 2
+    fake.most = 4
+    assert evaluator.suited_batch(19, 19) == 2
+    assert evaluator.attributes.provider == DEVICE.provider
+    assert len(notes) == (2 if fits > 4 else 1)
+
+
+@pytest.mark.parametrize(("most", "largest"), [(40, 32), (16, 16), (1, 4)])
+def test_a_limit_of_the_positions_of_a_call(content: bytes, most: int, largest: int) -> None:
+    fake = Fake()
+    evaluator = AcceleratedEvaluator(content, "random", DEVICE, fake.open, most=most)
+    assert evaluator.evaluate(asked(100, 9)).value.shape == (100, 3)
+    assert evaluator.suited_batch(9, 9) <= largest // 2
+    assert max(shape.size for shape in fake.shapes) == largest
+
+
+def test_the_sessions_of_other_boards_make_room(content: bytes) -> None:
+    fake = Fake()
+    evaluator = evaluator_on(fake.open, content)
+    evaluator.warm_up(1, 9, 9)
+    fake.most_sessions = len(SIZES)
+    evaluator.warm_up(1, 13, 13)
+    assert evaluator.evaluate(asked(64, 13)).value.shape == (64, 3)
+    assert max(shape.size for shape in fake.calls if shape.height == 13) == 64
 
 
 def test_answers_that_are_no_numbers_are_a_failure(content: bytes) -> None:
