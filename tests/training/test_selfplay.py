@@ -242,5 +242,6 @@ def test_games_can_be_stopped() -> None:
     player = SelfPlayWorker(ConstantEvaluator(), DATA, seed=1)
     stop = threading.Event()
     stop.set()
-    assert player.play(stop) is None
+    with pytest.raises(InterruptedError):
+        player.play(stop)
     player.close()
