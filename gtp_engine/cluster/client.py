@@ -29,7 +29,7 @@ from distributed import Client, KilledWorker
 from distributed.diagnostics.plugin import UploadFile
 
 from gtp_engine.cluster.tasks import Job, kernels_of
-from gtp_engine.errors import UserError
+from gtp_engine.errors import UserError, explain
 from gtp_engine.version import VERSION
 from nobi_machine.files import read_regular
 from nobi_machine.progress import duration
@@ -46,7 +46,8 @@ TRIES = 3
 MOST_SET_ASIDE = 20
 """When so many units are, the work ends: something is wrong with all of them."""
 MOST_FILE_BYTES = 1 << 30
-VERSIONS, OWN_CORES, KERNELS = "nobi version ", "nobi with own cores", "nobi kernels "
+NOBI = "nobi "
+VERSIONS, OWN_CORES, KERNELS = f"{NOBI}version ", f"{NOBI}own cores", f"{NOBI}kernels "
 """What workers offer, in Dask's words their resources: a version; cores that nobody else uses; some kernels."""
 OURS = VERSIONS + VERSION
 
@@ -76,7 +77,7 @@ class Cluster:
     def job(self, task: str, settings: bytes, files: Mapping[str, Path]) -> Job:
         """Send the files of a job to all workers, unless they have them, and to those that come later. Raises
         UserError and OSError."""
-        return Job(task, msgspec.Raw(settings), {name: self._send(path) for name, path in files.items()})
+        return Job(task, settings, {name: self._send(path) for name, path in files.items()})
 
     def _send(self, path: Path) -> str:
         content = read_regular(path, MOST_FILE_BYTES)
@@ -101,7 +102,7 @@ class Cluster:
         """Return what does units of a job. `own_cores`: only on workers whose cores nobody else uses. `evaluations`:
         how many a unit takes, where that is known."""
         resources = {OURS: 1, **({OWN_CORES: 1} if own_cores else {}), **self._same}
-        return ClusterPool(self, self._client, msgspec.json.encode(job), resources, stop, evaluations)
+        return ClusterPool(self, self._client, msgspec.msgpack.encode(job), resources, stop, evaluations)
 
     def words(self) -> str:
         """Say in a few words who is at work, and how fast."""
@@ -122,13 +123,12 @@ class Cluster:
         suitable = [threads for has, threads in offered if all(has.get(name, 0) for name in wanted)]
         self.workers, self.threads = len(suitable), sum(suitable)
         names = sorted({name for has, _ in offered for name in has if name.startswith(VERSIONS)} - {OURS})
-        others = f"workers of version {', '.join(name.removeprefix(VERSIONS) for name in names)}" if names else ""
-        said = ""
+        others = f"workers of version {', '.join(name.removeprefix(VERSIONS) for name in names)} are left out"
+        said = f"{self.address}: {others}; this is version {VERSION}" if names else ""
         if self.workers == 0:
-            there = others or ("no worker that may do this" if offered else "no workers")
-            said = f"{self.address} has {there}; waiting for one of version {VERSION}: nobi worker {self.address}"
-        elif others:
-            said = f"{self.address}: {others} are left out; this is version {VERSION}"
+            lacking = ", ".join(name.removeprefix(NOBI) for name in wanted)
+            left_out = f"{others}; " if names else ""
+            said = f"{self.address}: {left_out}waiting for `nobi worker {self.address}` with {lacking}"
         if said and said != self._others:
             note(said)
         self._others = said
@@ -231,7 +231,7 @@ class ClusterPool:
 
     async def _do(self, unit: Unit, keep: Callable[[Unit, bytes], None]) -> None:
         """Have a unit done, and keep its result."""
-        ask = operator.methodcaller("carry_out", VERSION, self._job, unit.name, unit.task, unit.arguments)
+        ask = operator.methodcaller("carry_out", self._job, unit.name, unit.task, unit.arguments)
         error = ""
         for number in range(TRIES):
             future = self._client.submit(
@@ -243,21 +243,20 @@ class ClusterPool:
             )
             try:
                 answer = await future
-                error = answer["error"]
-                if not error:
-                    keep(unit, answer["result"])
-                    self._cluster.count(answer, self._evaluations(unit))
-                    return
-                error = f"{error} ({answer['worker']})"
-            except KilledWorker:
-                error = "every worker that did it died"
+            except KilledWorker as killed:
+                error = f"{killed.allowed_failures + 1} workers died of it"
                 break
             except concurrent.futures.CancelledError:
-                if self.stopped.is_set():
-                    return
                 raise self._lost() from None
+            except Exception as failure:  # of Dask's, or where another version calls itself the same
+                answer = {"worker": "Dask", "error": explain(failure, "")}
             finally:
                 future.release()
+            error = f"{answer['error']} ({answer['worker']})"
+            if not answer["error"]:
+                keep(unit, answer["result"])
+                self._cluster.count(answer, self._evaluations(unit))
+                return
             note(printable(f"{unit.name}: {error}"))
         self._set_aside.append(printable(f"{unit.name}: {error}"))
         if len(self._set_aside) >= MOST_SET_ASIDE:

@@ -35,7 +35,7 @@ class Job(msgspec.Struct, frozen=True):
 
     task: str
     """The task of its units, one of KINDS."""
-    settings: msgspec.Raw
+    settings: bytes
     """What `open_job` of that kind reads."""
     files: dict[str, str]
     """The files that it needs, by what they are for: their names in the worker's folder."""
@@ -127,17 +127,18 @@ class Desk:
         try:
             with opened.lock:
                 if not opened.work:
-                    asked = msgspec.json.decode(job, type=Job)
+                    asked = msgspec.msgpack.decode(job, type=Job)
                     files = {name: self.folder / file for name, file in asked.files.items()}
                     module = importlib.import_module(KINDS[asked.task])
-                    opened.work.append(module.open_job(bytes(asked.settings), files, self.here))
+                    opened.work.append(module.open_job(asked.settings, files, self.here))
             return opened.work[0].do(unit)
         finally:
             with self._lock:
                 opened.used[0] -= 1
 
     def close(self) -> None:
-        """Close all jobs."""
+        """End the units that are being done, and close all jobs."""
+        self.here.stop.set()
         for opened in self._jobs.values():
             for work in opened.work:
                 with suppress(Exception):
@@ -148,17 +149,18 @@ desk: Desk | None = None
 """That of this process, where it is a worker."""
 
 
-def carry_out(version: str, job: bytes, name: str, task: str, arguments: bytes) -> dict[str, Any]:
-    """Do a unit of work for a home of this version. Return its result, or an error in one line, and whose they are."""
-    started = time.monotonic()
-    answer: dict[str, Any] = {"version": VERSION, "result": None, "error": ""}
-    if desk is None or version != VERSION:
-        return {**answer, "error": f"this worker has Nobi {VERSION}", "worker": "", "kernels": "", "seconds": 0.0}
+def carry_out(job: bytes, name: str, task: str, arguments: bytes) -> dict[str, Any]:
+    """Do a unit of work. Return its result, or an error in one line; and who did it, in which version and with which
+    kernels. Has Dask give the unit to another worker if this one is ending."""
+    assert desk is not None, "this process is no `nobi worker`"
+    here, started = desk.here, time.monotonic()
+    answer: dict[str, Any] = {"version": VERSION, "worker": here.name, "kernels": here.kernels, "error": ""}
     try:
         answer["result"] = desk.carry_out(job, Unit(name, task, arguments))
-        if answer["result"] is None:
-            answer["error"] = "the worker ended"
     except Exception as error:
-        answer["error"] = explain(error, "")
-    here = desk.here
-    return {**answer, "worker": here.name, "kernels": here.kernels, "seconds": time.monotonic() - started}
+        answer["result"], answer["error"] = None, explain(error, "")
+    if answer["result"] is None and here.stop.is_set():
+        from distributed import Reschedule
+
+        raise Reschedule
+    return {**answer, "seconds": time.monotonic() - started}

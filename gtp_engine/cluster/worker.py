@@ -23,10 +23,14 @@ from gtp_engine.version import VERSION
 from nobi_machine.interruption import EXIT_INTERRUPTED
 from nobi_machine.memory import usable_cores
 from nobi_machine.streams import note
+from nobi_machine.terminal import amount
 from nobi_machine.text import printable
 
 if TYPE_CHECKING:
-    from gtp_engine.cluster.tasks import Desk
+    from distributed import Worker
+
+    from gtp_engine.cluster.tasks import Desk, Here
+    from gtp_engine.configuration.configuration import Configuration
 
 RETRY_SECONDS = 2.0
 """Between two attempts to reach the scheduler."""
@@ -64,37 +68,56 @@ def worker(
     if nice and hasattr(os, "nice"):
         os.nice(LOWEST)
     from gtp_engine.cluster import tasks
-    from gtp_engine.cluster.client import KERNELS, OURS, OWN_CORES
-    from gtp_engine.players import compile_beside
-    from gtp_engine.session.loading import warm_up_rules
 
-    threads = threads or usable_cores()
-    kernels = tasks.kernels_of(configuration.engine.device)
-    warm_up_rules(lambda: compile_beside(configuration))
-    name = f"{platform.node() or 'machine'}-{os.getpid()}"
-    here = tasks.Here(threads, configuration, threading.Event(), name, kernels)
-    resources = {OURS: threads, KERNELS + kernels: threads, **({OWN_CORES: threads} if own_cores else {})}
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    note(f"worker {name}: Nobi {VERSION}, {threads} threads, {kernels}")
     with tempfile.TemporaryDirectory(prefix="nobi-worker-", ignore_cleanup_errors=True) as folder:
-        tasks.desk = tasks.Desk(here, Path(folder))
+        tasks.desk = desk = _desk(configuration, threads or usable_cores(), Path(folder))
+        note(f"worker {desk.here.name}: version {VERSION}, {amount(desk.here.threads, 'thread')}, {desk.here.kernels}")
         try:
-            asyncio.run(_serve(address, tasks.desk, resources))
+            asyncio.run(_serve(address, desk, own_cores))
         finally:
-            here.stop.set()
-            tasks.desk.close()
+            desk.close()
     os._exit(EXIT_INTERRUPTED)  # a unit that is not done yet would be waited for
 
 
-async def _serve(address: str, desk: Desk, resources: dict[str, int]) -> None:
+async def dask_setup(dask_worker: Worker) -> None:
+    """Make a worker that Dask has started one of ours: `dask worker ADDRESS --preload gtp_engine.cluster.worker`."""
+    from gtp_engine.cluster import tasks
+
+    tasks.desk = _desk(load(None, (), {}), dask_worker.state.nthreads, Path(dask_worker.local_directory))
+    offered = _offered(tasks.desk.here, own_cores=False)
+    dask_worker.state.total_resources.update(offered)
+    dask_worker.state.available_resources.update(offered)
+
+
+def _desk(configuration: Configuration, threads: int, folder: Path) -> Desk:
+    """Get ready to do units of work."""
+    from gtp_engine.cluster.tasks import Desk, Here, kernels_of
+    from gtp_engine.players import compile_beside
+    from gtp_engine.session.loading import warm_up_rules
+
+    warm_up_rules(lambda: compile_beside(configuration))
+    name = f"{platform.node() or 'machine'}-{os.getpid()}"
+    kernels = kernels_of(configuration.engine.device)
+    return Desk(Here(threads, configuration, threading.Event(), name, kernels), folder)
+
+
+def _offered(here: Here, own_cores: bool) -> dict[str, float]:
+    """What a worker offers, as Dask's resources."""
+    from gtp_engine.cluster.client import KERNELS, OURS, OWN_CORES
+
+    return dict.fromkeys((OURS, KERNELS + here.kernels, *([OWN_CORES] if own_cores else [])), here.threads)
+
+
+async def _serve(address: str, desk: Desk, own_cores: bool) -> None:
     """Be a worker until SIGINT or SIGTERM. Raises UserError."""
     from distributed import Worker
 
-    name, folder = desk.here.name, str(desk.folder)
-
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    name, folder, resources = desk.here.name, str(desk.folder), _offered(desk.here, own_cores)
     ended = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    with contextlib.suppress(NotImplementedError):  # on Windows, where Ctrl-C ends the process at once
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, ended.set)
     was_there = None
     while not ended.is_set():
         try:
@@ -108,6 +131,9 @@ async def _serve(address: str, desk: Desk, resources: dict[str, int]) -> None:
                 was_there = True
                 waits = [asyncio.create_task(each) for each in (dask_worker.finished(), ended.wait())]
                 await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+                if ended.is_set():  # others take what is not done
+                    desk.here.stop.set()
+                    await dask_worker.close(executor_wait=False)
         except ValueError as error:
             raise UserError(f"{printable(address)}: {error}") from None
         except (OSError, asyncio.TimeoutError):
