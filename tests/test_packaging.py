@@ -243,6 +243,7 @@ PAGES = (
     "CONTRIBUTING.md",
     "docs/architecture.md",
     "docs/clients.md",
+    "docs/cluster.md",
     "docs/gtp.md",
     "docs/mcts.md",
     "docs/mcts.zh.md",

@@ -84,7 +84,7 @@ class Cluster:
         name = f"{hashlib.sha256(content).hexdigest()[:32]}-{path.name}"
         try:
             if not self._client.get_metadata(["nobi", name], False):
-                plugin = UploadFile(os.devnull, load=False)
+                plugin = UploadFile(os.devnull, load=False)  # not of the path, whose content may change meanwhile
                 plugin.filename, plugin.data = name, content
                 self._client.register_plugin(plugin, name=name)
                 self._client.set_metadata(["nobi", name], True)
@@ -219,11 +219,14 @@ class ClusterPool:
             raise self._failure
 
     async def _look(self) -> None:
+        """See who is there, unless the scheduler is too busy to say it."""
         try:
             info = await asyncio.wait_for(self._client.scheduler.identity(n_workers=-1), CONNECT_SECONDS)
-        except (OSError, asyncio.TimeoutError):
+            self._cluster.see(info["workers"].values(), self._resources)
+        except asyncio.TimeoutError:
+            pass
+        except OSError:
             raise self._lost() from None
-        self._cluster.see(info["workers"].values(), self._resources)
 
     def _lost(self) -> UserError:
         where = self._cluster.address

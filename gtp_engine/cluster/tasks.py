@@ -19,7 +19,6 @@ import msgspec
 
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.errors import explain
-from gtp_engine.version import VERSION
 from nobi_machine.units import Unit
 
 KINDS = {"review": "gtp_engine.review.search", "match": "gtp_engine.match.elsewhere", "selfplay": "training.selfplay"}
@@ -150,11 +149,11 @@ desk: Desk | None = None
 
 
 def carry_out(job: bytes, name: str, task: str, arguments: bytes) -> dict[str, Any]:
-    """Do a unit of work. Return its result, or an error in one line; and who did it, in which version and with which
-    kernels. Has Dask give the unit to another worker if this one is ending."""
+    """Do a unit of work. Return its result, or an error in one line; and who did it, how, and in how many seconds. Has
+    Dask give the unit to another worker if this one is ending."""
     assert desk is not None, "this process is no `nobi worker`"
     here, started = desk.here, time.monotonic()
-    answer: dict[str, Any] = {"version": VERSION, "worker": here.name, "kernels": here.kernels, "error": ""}
+    answer: dict[str, Any] = {"worker": here.name, "kernels": here.kernels, "error": ""}
     try:
         answer["result"] = desk.carry_out(job, Unit(name, task, arguments))
     except Exception as error:

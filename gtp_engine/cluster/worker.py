@@ -139,7 +139,7 @@ async def _serve(address: str, desk: Desk, own_cores: bool) -> None:
         except (OSError, asyncio.TimeoutError):
             pass
         if was_there is not False and not ended.is_set():
-            note(f"worker {name}: no scheduler at {printable(address)}; waiting for one")
+            note(f"worker {name}: not connected to {printable(address)}; trying again")
             was_there = False
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(ended.wait(), RETRY_SECONDS)

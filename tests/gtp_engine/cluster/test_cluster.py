@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import json
 import os
 import signal
 import subprocess
@@ -20,6 +18,7 @@ from gtp_engine.errors import UserError
 from gtp_engine.version import VERSION
 from nobi_machine.units import Batch, Unit
 from tests.conftest import REPOSITORY, SMALL_NETWORK
+from tests.gtp_engine.cluster.machines import SOON, Machines
 from tests.gtp_engine.cluster.trial_worker import TASK
 from tests.systems import needs_signals
 
@@ -28,53 +27,10 @@ pytestmark = needs_signals
 
 from gtp_engine.cluster.client import Cluster  # noqa: E402
 
-SOON = 60.0
-TTL = 3
-"""Seconds after which the scheduler gives up a worker that it does not hear of."""
-SCHEDULER = {
-    "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": f"{TTL}s",
-    "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "20",
-}
-
-
-class Machines:
-    """A scheduler, and workers that come and go."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder, self.processes = folder, list[subprocess.Popen[bytes]]()
-        self.scheduler = self._started("-m", "distributed.cli.dask_scheduler", *self._where(), **SCHEDULER)
-        until = time.monotonic() + SOON
-        while not (folder / "scheduler.json").exists() and time.monotonic() < until:
-            time.sleep(0.05)
-        self.address = json.loads((folder / "scheduler.json").read_text())["address"]
-
-    def _where(self) -> list[str]:
-        file = str(self._folder / "scheduler.json")
-        return ["--host", "127.0.0.1", "--port", "0", "--scheduler-file", file, "--no-dashboard", "--no-jupyter"]
-
-    def worker(self, *options: str, **environment: str) -> subprocess.Popen[bytes]:
-        module = "tests.gtp_engine.cluster.trial_worker"
-        return self._started("-m", module, self.address, "--threads", "1", *options, **environment)
-
-    def _started(self, *words: str, **environment: str) -> subprocess.Popen[bytes]:
-        with (self._folder / f"{len(self.processes)}.log").open("wb") as log:
-            process = subprocess.Popen(
-                [sys.executable, *words], cwd=REPOSITORY, env={**os.environ, **environment}, stdout=log, stderr=log
-            )
-        self.processes.append(process)
-        return process
-
-    def end(self) -> None:
-        for process in self.processes:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            process.wait(20)
-
 
 @pytest.fixture(scope="module")
 def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
     found = Machines(tmp_path_factory.mktemp("cluster"))
-    found.worker()
     found.worker()
     yield found
     found.end()
@@ -118,29 +74,36 @@ def done_beside(cluster: Cluster, kept: Kept, *verbs: str) -> threading.Thread:
     return thread
 
 
+def wait_until_at_work(cluster: Cluster, *processes: subprocess.Popen[bytes]) -> None:
+    kept, wanted, until = Kept(), {process.pid for process in processes}, time.monotonic() + SOON
+    while not wanted <= {int(pid) for _, pid in kept.results} and time.monotonic() < until:
+        cluster.pool(cluster.job(TASK, b"", {})).run([Batch("", units(*["sleep 0.3"] * 4))], kept)
+    assert {int(pid) for _, pid in kept.results} >= wanted
+
+
 @pytest.mark.slow
 def test_each_unit_is_done_once_though_workers_die_and_sleep_and_come_late(
     machines: Machines, cluster: Cluster
 ) -> None:
+    first, second = machines.processes[1], machines.worker()
+    wait_until_at_work(cluster, first, second)
     kept = Kept()
-    running = done_beside(cluster, kept, *["sleep 0.2"] * 40)
-    kept.wait_for(4)
-    first, second = machines.processes[-2:]
+    running = done_beside(cluster, kept, *["sleep 0.5"] * 20)
+    kept.wait_for(3)
     late = machines.worker()
-    first.kill()
-    kept.wait_for(10)
-    second.send_signal(signal.SIGSTOP)
-    kept.wait_for(30)  # the late one alone
-    second.send_signal(signal.SIGCONT)
+    second.kill()
+    kept.wait_for(6)
+    first.send_signal(signal.SIGSTOP)
+    running.join(SOON)  # the late one does what the other, which was given up, has begun
+    assert sorted(kept.names()) == sorted(unit.name for unit in units(*["sleep"] * 20))
+    first.send_signal(signal.SIGCONT)
+    wait_until_at_work(cluster, first, late)
+    running = done_beside(cluster, kept, *["sleep 2"] * 2)
+    time.sleep(0.5)
+    late.terminate()
     running.join(SOON)
-    assert sorted(kept.names()) == sorted(unit.name for unit in units(*["sleep"] * 40))
-    assert {int(pid) for _, pid in kept.results} >= {first.pid, late.pid}
-    again = Kept()  # who slept is back, after it has been given up too
-    for _ in range(20):
-        cluster.pool(cluster.job(TASK, b"", {})).run([Batch("", units(*["sleep 0.3"] * 6))], again)
-        if {int(pid) for _, pid in again.results} >= {second.pid, late.pid}:
-            break
-    assert {int(pid) for _, pid in again.results} >= {second.pid, late.pid}
+    assert late.wait(SOON) == 130
+    assert [int(pid) for _, pid in kept.results[20:]] == [first.pid] * 2
 
 
 @pytest.mark.slow
