@@ -86,7 +86,7 @@ def kernels_of(device: str) -> str:
 
 
 class Work(Protocol):
-    """An opened job."""
+    """An opened job, as a worker holds it from one unit to the next."""
 
     def do(self, unit: Unit) -> bytes | None:
         """Do a unit in the calling thread, one of several. Return None if it was stopped."""

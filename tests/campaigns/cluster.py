@@ -109,7 +109,19 @@ def main(arguments: argparse.Namespace, folder: Path) -> int:
         print(f"review: {arguments.games} games, {len(lines[0])} units; alone it took {alone:.0f} s")
         pairs = len(list(itertools.combinations(ENGINES, 2)))
         each = arguments.matches // pairs
-        match = [*nobi, "tournament", *ENGINES, "--games", str(each), "--size", "5", "--komi", "6.5", "--out", str(cup)]
+        match = [
+            *nobi,
+            "tournament",
+            *ENGINES,
+            "--games",
+            str(each),
+            "--size",
+            "5",
+            "--score",
+            "board",
+            "--out",
+            str(cup),
+        ]
         killer.run([*match, *elsewhere], arguments.kills - half, arguments.pause)
         for record in sorted(cup.glob("*/record.jsonl")):
             numbers = [json.loads(line)["game"] for line in record.read_bytes().splitlines()[1:]]

@@ -27,10 +27,12 @@ class Machines:
     def __init__(self, folder: Path) -> None:
         self._folder, self.processes = folder, list[subprocess.Popen[bytes]]()
         self.scheduler = self._started("-m", "distributed.cli.dask_scheduler", *self._where(), **SCHEDULER)
+        self.address = ""
         until = time.monotonic() + SOON
-        while not (folder / "scheduler.json").exists() and time.monotonic() < until:
+        while not self.address and time.monotonic() < until:
             time.sleep(0.05)
-        self.address = json.loads((folder / "scheduler.json").read_text())["address"]
+            with contextlib.suppress(OSError, ValueError):  # it is not there yet, or not whole
+                self.address = json.loads((folder / "scheduler.json").read_text())["address"]
 
     def _where(self) -> list[str]:
         file = str(self._folder / "scheduler.json")
