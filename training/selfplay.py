@@ -13,6 +13,7 @@ only the full searches are made.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -454,8 +455,7 @@ def selfplay(
     Raises TrainingError, EvaluatorError, for a cluster UserError, and, once what was played until Ctrl-C is written,
     KeyboardInterrupt.
     """
-    depends = b"" if players is None else msgspec.json.encode(players)
-    units = [Unit(f"game {number + 1}", "selfplay", b"%d %d %b" % (seed, number, depends)) for number in range(games)]
+    depends = "" if players is None else hashlib.sha256(msgspec.json.encode(players)).hexdigest()
     status = StatusLine()
     started = time.monotonic()
     count = done = 0
@@ -467,7 +467,8 @@ def selfplay(
 
         def missing() -> Iterator[Unit]:
             nonlocal done
-            for unit in units:
+            for number in range(games):
+                unit = Unit(f"game {number + 1}", "selfplay", f"{seed} {number} {depends}".encode())
                 if unit.key in known:
                     done += 1
                 else:

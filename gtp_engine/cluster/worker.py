@@ -110,8 +110,10 @@ def _offered(here: Here, own_cores: bool) -> dict[str, float]:
 
 async def _serve(address: str, desk: Desk, own_cores: bool) -> None:
     """Be a worker until SIGINT or SIGTERM. Raises UserError."""
+    import dask
     from distributed import Worker
 
+    dask.config.set({"distributed.worker.profile.enabled": False})  # it costs 2 % of a core
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     name, folder, resources = desk.here.name, str(desk.folder), _offered(desk.here, own_cores)
     ended = asyncio.Event()

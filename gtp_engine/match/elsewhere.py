@@ -33,9 +33,11 @@ class Tables:
         """Play a game. Return it, or None if the engines were killed under the referee."""
         _, number, *match = msgspec.json.decode(unit.arguments)
         engines = self._taken(msgspec.json.encode(match), *match)
-        played = game_of(engines, number, self._conditions, match[1])
-        with self._lock:
-            self._free.append((msgspec.json.encode(match), engines))
+        try:
+            played = game_of(engines, number, self._conditions, match[1])
+        finally:
+            with self._lock:
+                self._free.append((msgspec.json.encode(match), engines))
         return None if self._here.stop.is_set() else msgspec.json.encode(played)
 
     def _taken(self, match: bytes, commands: Sequence[Sequence[str]], names: Sequence[str]) -> list[Engine]:
@@ -53,7 +55,7 @@ class Tables:
         return engines
 
     def close(self) -> None:
-        """Kill the engines."""
+        """Kill the processes of all engines."""
         with self._lock:
             engines = [engine for each in self._engines for engine in each]
         for engine in engines:

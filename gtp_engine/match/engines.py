@@ -115,11 +115,13 @@ def portable_command(command: Sequence[str], files: dict[str, Path]) -> list[str
 
 def local_command(words: Sequence[str], files: Mapping[str, Path]) -> list[str]:
     """Return the command on this machine of which `portable_command` made these words."""
-    found = []
-    for word in words:
+    if not words or words[0] != "nobi":
+        return list(words)
+    found = engine_command("nobi")
+    for word in words[1:]:
         before, is_sent, name = word.partition(SENT)
         found.append(before + str(files[name]) if is_sent and name in files else word)
-    return [*engine_command("nobi"), *found[1:]] if found[:1] == ["nobi"] else found
+    return found
 
 
 class Engine:

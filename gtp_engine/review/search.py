@@ -202,7 +202,8 @@ class Searches:
         self.network = "no network" if evaluator is None else evaluator.attributes.name
         chosen = {name: value for name, value in sorted(configuration.values.items()) if name not in SAID_OTHERWISE}
         files = [path for path in (configuration.net, configuration.human_net) if path is not None and evaluator]
-        self._player = f"{VERSION} {self._first.name} {chosen} {[NetworkFile(path).sha256 for path in files]}"
+        hashes = [NetworkFile(path).sha256 for path in files]
+        self._player = f"{VERSION} {self._first.name} {chosen} {hashes}"
         self._ready = set[tuple[int, int]]()
         """The board sizes for which all is compiled."""
         self._warming = threading.Lock()
@@ -210,6 +211,8 @@ class Searches:
         if cluster is not None:
             values, needed = sendable(configuration)
             job = cluster.job("review", msgspec.json.encode(values), needed if evaluator else {})
+            if not all(any(sent.startswith(known[:32]) for known in hashes) for sent in job.files.values()):
+                raise UserError("a network's file changed while it was read")
             self._pool = cluster.pool(job, stop, evaluations=_visits)
 
     def review(
