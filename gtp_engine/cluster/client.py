@@ -247,7 +247,7 @@ class ClusterPool:
             try:
                 answer = await future
             except KilledWorker as killed:
-                error = f"{killed.allowed_failures + 1} workers died of it"
+                error = f"workers that died meanwhile: {killed.allowed_failures + 1}"
                 break
             except concurrent.futures.CancelledError:
                 raise self._lost() from None
