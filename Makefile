@@ -109,7 +109,7 @@ container:
 pins: $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --target $(VENV)/pins --upgrade uv </dev/null >&2
 	UV_CUSTOM_COMPILE_COMMAND='make pins' $(PINS) --universal --python-version $(lastword $(PYTHONS)) \
-	    --extra dev --extra review --output-file constraints.txt setup.cfg
+	    --extra dev --extra review --extra cluster --output-file constraints.txt setup.cfg
 	echo setuptools | $(PINS) --generate-hashes --no-header --constraint constraints.txt --python-version 3.13 \
 	    --python-platform linux --output-file docs/container/requirements.txt setup.cfg -
 
@@ -138,7 +138,7 @@ $(VENV)/.installed: setup.cfg pyproject.toml constraints.txt | $(BIN)/python
 
 $(VENV)/.dev: $(VENV)/.installed
 	@echo "nobi: installing the developers' tools" >&2
-	@$(INSTALL) --editable '.[dev]' </dev/null >&2
+	@$(INSTALL) --editable '.[dev,cluster]' </dev/null >&2
 	@touch $@
 
 # The build of PyTorch for CPUs is enough, and two gigabytes smaller than the one for GPUs. Where pip does not prefer it

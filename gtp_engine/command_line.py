@@ -48,6 +48,7 @@ SUBCOMMANDS = {
     "learn": ("training.commands", "Alternate self-play and training; keep what wins its match."),
     "export": ("training.commands", "Write a training run's network to a file."),
     "yardstick": ("training.commands", "Measure a network on KataGo's training rows."),
+    "worker": ("gtp_engine.cluster.worker", "Let this machine work for --cluster of other commands."),
     "players": ("gtp_engine.tools.lists", "List the searches that --player can name."),
     "config": ("gtp_engine.tools.lists", "Show every parameter, or write a configuration file to edit."),
     "version": ("gtp_engine.tools.lists", "Say which Nobi this is, and whose protocols it speaks."),

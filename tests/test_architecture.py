@@ -37,10 +37,12 @@ ONLY_IN = {
     "rich": {"nobi_machine/terminal.py", "gtp_engine/", "training/"},
     **{name: {"gtp_engine/fetching.py"} for name in ("ssl", "http", "urllib", "ftplib")},
     "socket": {"gtp_engine/fetching.py", "gtp_engine/web/command.py"},
-    **{name: {"gtp_engine/web/"} for name in ("asyncio", "starlette", "uvicorn")},
+    **{name: {"gtp_engine/web/"} for name in ("starlette", "uvicorn")},
+    "asyncio": {"gtp_engine/web/", "gtp_engine/cluster/"},
+    **{name: {"gtp_engine/cluster/"} for name in ("dask", "distributed")},
 }
 """Libraries, and the only files or folders that may import them: connections are opened in one place, and accepted
-in one."""
+in one, those of a cluster aside."""
 
 LIGHT = (
     "gtp_engine.cli",
@@ -182,7 +184,8 @@ def packages(requirements: str) -> set[str]:
 
 def test_every_third_party_import_is_declared_and_every_declaration_is_used() -> None:
     extras = SETUP["options.extras_require"]
-    declared = packages(SETUP["options"]["install_requires"]) | packages(extras["train"]) | packages(extras["review"])
+    declared = packages(SETUP["options"]["install_requires"])
+    declared |= {name for extra in ("train", "review", "cluster") for name in packages(extras[extra])}
     used = {module.split(".")[0] for path in sources() for module, _ in imports(path)}
     used -= set(sys.stdlib_module_names) | set(ROOMS)
     # llvmlite comes with numba, which pins the version it needs.

@@ -117,7 +117,7 @@ def constraints(python: str, system: str) -> dict[str, str]:
 def test_constraints_have_every_requirement_within_its_bounds(python: str, system: str) -> None:
     project = tomlkit.parse((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")).unwrap()
     built_with = map(Requirement, project["build-system"]["requires"])
-    wanted = [*requirements(), *extra("dev"), *extra("review"), *built_with]
+    wanted = [*requirements(), *extra("dev"), *extra("review"), *extra("cluster"), *built_with]
     pins = constraints(python, system)
     place = environment(python, system)
     asked = [each for each in wanted if each.marker is None or each.marker.evaluate(place)]
@@ -243,6 +243,7 @@ PAGES = (
     "CONTRIBUTING.md",
     "docs/architecture.md",
     "docs/clients.md",
+    "docs/cluster.md",
     "docs/gtp.md",
     "docs/mcts.md",
     "docs/mcts.zh.md",

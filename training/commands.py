@@ -14,8 +14,10 @@ from pathlib import Path
 
 import click
 
+from gtp_engine.cluster.options import cluster_options, opened_cluster
 from nobi_machine.locks import folder_for_one
 from nobi_machine.memory import usable_cores
+from nobi_machine.streams import note
 from nobi_machine.text import parse_number, printable_path, shown
 from training.config import NetworkConfig, TrainingConfig, describe, override, read_config
 from training.errors import TrainingError
@@ -178,12 +180,16 @@ def label(
 @click.option("--games", type=click.IntRange(1), default=100, show_default=True, help="How many to play.")
 @threads_option
 @precision_option
-@click.option("--seed", type=click.IntRange(0), help="Of all random choices.  [default: new each time]")
+@click.option(
+    "--seed", type=click.IntRange(0),
+    help="Of all random choices. The same command goes on with it, where it was killed.  [default: new each time]",
+)  # fmt: skip
 @click.option("--teacher", type=existing_network, help="A network that labels --leaves: these are learned from then.")
 @click.option(
     "--leaves", type=click.FloatRange(0, 1, min_open=True),
     help="The share of all positions that the player's searches look at which the teacher labels.",
 )  # fmt: skip
+@cluster_options
 @nice_option
 def selfplay(
     out: Path,
@@ -196,11 +202,13 @@ def selfplay(
     seed: int | None,
     teacher: Path | None,
     leaves: float | None,
+    cluster: str | None,
+    same_kernels: bool,
 ) -> None:
     """Let a network play against itself, and write what its searches found out, or how a teacher evaluates leaves of
     them, to sample files in OUT."""
-    from nets.open import open_network
-    from training.selfplay import LeafLabels
+    from nets.open import NetworkFile, open_network
+    from training.selfplay import LeafLabels, Players, played_by
     from training.selfplay import selfplay as run
 
     if (teacher is None) != (leaves is None):
@@ -209,7 +217,16 @@ def selfplay(
     labels = None if teacher is None or leaves is None else LeafLabels(open_network(teacher, precision), leaves)
     seed = int.from_bytes(os.urandom(4), "little") if seed is None else seed
     data = read_settings(config_file, settings).data
-    run(out, evaluator, data, games, threads or usable_cores(), seed, labels)
+    networks = {name: path for name, path in (("net", net), ("teacher", teacher)) if path is not None}
+    hashes = {name: NetworkFile(path).sha256 for name, path in networks.items()}
+    players = Players(networks=hashes, precision=precision, leaves=leaves, config=data)
+    if cluster is None:
+        run(out, evaluator, data, games, threads or usable_cores(), seed, labels, players)
+        return
+    with opened_cluster(cluster, same_kernels) as connected, folder_for_one(out):
+        note(f"seed {seed}: the same command with --seed {seed} goes on where this one ends")
+        elsewhere = played_by(connected, players, networks)
+        run(out, evaluator, data, games, 0, seed, labels, players, elsewhere, lambda: f", {connected.words()}")
 
 
 @click.command()

@@ -119,6 +119,10 @@ class Arrays:
         """How many bytes all arrays have, as the archive says."""
         return sum(entry.file_size for entry in self._archive.infolist())
 
+    def has(self, name: str) -> bool:
+        """Return whether there is an array of this name."""
+        return f"{name}.npy" in self._archive.namelist()
+
     def shape(self, name: str) -> tuple[int, ...]:
         """Return an array's shape, as its header says. Raises KeyError where there is no such array."""
         with self._archive.open(f"{name}.npy") as file:

@@ -13,11 +13,14 @@ only the full searches are made.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import threading
 import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,6 +31,9 @@ from go_rules.position import HISTORY_MOVES
 from go_rules.rule_names import preset
 from go_rules.rules import SCORING_AREA, SCORING_TERRITORY
 from go_rules.scoring import final_owners
+from gtp_engine.cluster.tasks import Here
+from gtp_engine.version import VERSION
+from nets.embedded import embedded_network
 from nets.evaluator import (
     LEAD,
     LOSS,
@@ -42,6 +48,7 @@ from nets.evaluator import (
     softmax,
 )
 from nets.features import AT_ROOT, Scratch, encode, scratch_for
+from nets.open import NetworkFile, open_network
 from nobi_machine.interruption import interruptible
 from nobi_machine.progress import StatusLine
 from nobi_machine.units import Batch, Pool, Unit
@@ -63,6 +70,7 @@ from training.labels.samples import (
     decode_samples,
     encode_samples,
     pack_samples,
+    units_in,
 )
 from training.positions.canvas import cell_at, read_canvas_shares, sizes_on, to_canvas
 from training.positions.encoding import forget
@@ -70,6 +78,9 @@ from training.positions.game_conditions import choose_by_share
 from training.positions.records import SIZE, load_records
 from training.positions.replay import Records
 from training.yardstick import evaluate_function
+
+if TYPE_CHECKING:
+    from gtp_engine.cluster.client import Cluster, ClusterPool
 
 USUAL_SHARE = 0.5
 """Share of the games that are played on a canvas's own size, 9×9, 13×13 or 19×19, as people do; the others have any of
@@ -274,7 +285,7 @@ class SelfPlayWorker:
         self._scratch = scratch_for(evaluator)
 
     def play(self, stop: threading.Event) -> Samples | None:
-        """Play a game and return its samples, or None where it has none. `stop` ends the game early, undecided."""
+        """Play a game and return its samples, or None where it has none. Raises InterruptedError once `stop` is set."""
         settings = self._config.selfplay
         canvas, game, record = self._new_game()
         may_resign = record is None and self._generator.random() >= RESIGN_FREE
@@ -282,7 +293,9 @@ class SelfPlayWorker:
         lost = {BLACK: 0, WHITE: 0}
         loser = None
         limit = MAX_LENGTH * game.width * game.height
-        while not game.is_over and len(game.moves) < limit and not stop.is_set():
+        while not game.is_over and len(game.moves) < limit:
+            if stop.is_set():
+                raise InterruptedError
             if record is not None and len(game.moves) == len(record):
                 break
             result = None
@@ -349,6 +362,80 @@ class SelfPlayWorker:
         return canvas, game, [PASS if cell == SIZE * SIZE else point_at(cell % SIZE, cell // SIZE) for cell in cells]
 
 
+class Players(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a game of self-play depends on, besides its seed and its number."""
+
+    version: str = VERSION
+    networks: dict[str, str]
+    """The hashes of their files: `net` plays, `teacher` labels."""
+    precision: str
+    leaves: float | None
+    """As LeafLabels.share; None without a teacher."""
+    config: DataConfig
+
+
+class Games:
+    """Plays games of self-play, each a unit of work."""
+
+    def __init__(
+        self, evaluator: Evaluator, config: DataConfig, leaves: LeafLabels | None, stop: threading.Event
+    ) -> None:
+        """Play by `evaluator` until `stop` is set. Raises TrainingError, also for networks that do not go together."""
+        player = evaluator.attributes
+        network = player if leaves is None else leaves.teacher.attributes
+        if player.pass_alive_under_suicide != network.pass_alive_under_suicide:
+            raise TrainingError(
+                f"{network.name} cannot label what {player.name} saw: pass-alive groups are other features"
+            )
+        self.origin = Origin((network.name,), pass_alive_under_suicide=network.pass_alive_under_suicide)
+        self._evaluator, self._config, self._leaves, self._stop = evaluator, config, leaves, stop
+        self._records = load_records(config.records) if config.selfplay.records else None
+
+    def do(self, unit: Unit, _place: int = 0) -> bytes | None:
+        """Play a game. Return its samples, encoded; nothing where it has none; None where it was stopped."""
+        worker = SelfPlayWorker(self._evaluator, self._config, unit.seed, self._leaves, self._records)
+        try:
+            samples = worker.play(self._stop)
+        except InterruptedError:
+            return None
+        finally:
+            worker.close()
+        return b"" if samples is None else encode_samples(samples, self.origin)
+
+    def close(self) -> None:
+        """Free nothing: what there is goes with the object."""
+
+
+MakePool = Callable[[threading.Event], "ClusterPool"]
+"""Makes what plays the games elsewhere, until an event is set."""
+
+
+def open_job(settings: bytes, files: Mapping[str, Path], here: Here) -> Games:
+    """Open what games of self-play need on a worker of a cluster. Raises TrainingError and EvaluatorError."""
+    players = msgspec.json.decode(settings, type=Players)
+    config, device = players.config, here.configuration.engine.device
+
+    def opened(name: str) -> Evaluator:
+        path = files.get(name) or embedded_network()
+        if path is None or NetworkFile(path).sha256 != players.networks[name]:
+            raise TrainingError("this worker has another network than the one that plays")
+        return open_network(path, players.precision, device)
+
+    if "records" in files:
+        config = dataclasses.replace(config, records=dataclasses.replace(config.records, path=str(files["records"])))
+    leaves = None if players.leaves is None else LeafLabels(opened("teacher"), players.leaves)
+    return Games(opened("net"), config, leaves, here.stop)
+
+
+def played_by(cluster: Cluster, players: Players, networks: Mapping[str, Path]) -> MakePool:
+    """Have games played by a cluster. `networks`: the files of `players.networks`. Raises UserError and OSError."""
+    files = {name: path for name, path in networks.items() if path != embedded_network()}
+    if players.config.selfplay.records:
+        files["records"] = Path(players.config.records.path)
+    job = cluster.job("selfplay", msgspec.json.encode(players), files)
+    return lambda stop: cluster.pool(job, stop)
+
+
 def selfplay(
     folder: Path,
     evaluator: Evaluator,
@@ -357,47 +444,50 @@ def selfplay(
     threads: int,
     seed: int,
     leaves: LeafLabels | None = None,
+    players: Players | None = None,
+    elsewhere: MakePool | None = None,
+    words: Callable[[], str] = str,
 ) -> int:
-    """Play `games` games in `threads` threads and write their samples to `folder`. Return the number of samples. A game
-    depends on the `seed` and on its number, not on the threads.
+    """Play `games` games in `threads` threads, or `elsewhere`, and write their samples to `folder`. Return the number
+    of samples. A game depends on the `seed`, its number and the `players`, not on the threads; one whose samples are in
+    the folder is not played again.
 
-    Raises TrainingError, EvaluatorError, and, once what was played until Ctrl-C is written, KeyboardInterrupt.
+    Raises TrainingError, EvaluatorError, for a cluster UserError, and, once what was played until Ctrl-C is written,
+    KeyboardInterrupt.
     """
-    player = evaluator.attributes
-    network = player if leaves is None else leaves.teacher.attributes
-    if player.pass_alive_under_suicide != network.pass_alive_under_suicide:
-        raise TrainingError(f"{network.name} cannot label what {player.name} saw: pass-alive groups are other features")
-    origin = Origin((network.name,), pass_alive_under_suicide=network.pass_alive_under_suicide)
-    writer = SampleWriter(folder, origin, SAMPLES_A_FILE)
+    depends = "" if players is None else hashlib.sha256(msgspec.json.encode(players)).hexdigest()
     status = StatusLine()
-    records = load_records(config.records) if config.selfplay.records else None
     started = time.monotonic()
     count = done = 0
+    with interruptible() as stop:
+        table = Games(evaluator, config, leaves, stop)
+        writer = SampleWriter(folder, table.origin, SAMPLES_A_FILE)
+        known = units_in(folder)
+        pool = Pool(threads, table.do, stop=stop) if elsewhere is None else elsewhere(stop)
 
-    def play(unit: Unit, _place: int) -> bytes:
-        worker = SelfPlayWorker(evaluator, config, unit.seed, leaves, records)
+        def missing() -> Iterator[Unit]:
+            nonlocal done
+            for number in range(games):
+                unit = Unit(f"game {number + 1}", "selfplay", f"{seed} {number} {depends}".encode())
+                if unit.key in known:
+                    done += 1
+                else:
+                    yield unit
+
+        def keep(unit: Unit, result: bytes) -> None:
+            nonlocal count, done
+            done += 1
+            if result:
+                samples = decode_samples(result)
+                count += samples.length
+                writer.add(samples, unit.key)
+            speed = done / (time.monotonic() - started) * 60
+            status.show(f"{done} of {games} games, {count:,} samples, {speed:.1f} games a minute{words()}")
+
         try:
-            samples = worker.play(stop)
+            pool.run([Batch("", missing())], keep)
         finally:
-            worker.close()
-        return b"" if samples is None else encode_samples(samples, origin)
-
-    def keep(_unit: Unit, result: bytes) -> None:
-        nonlocal count, done
-        done += 1
-        if result:
-            samples = decode_samples(result)
-            count += samples.length
-            writer.add(samples)
-        speed = done / (time.monotonic() - started) * 60
-        status.show(f"{done} of {games} games, {count:,} samples, {speed:.1f} games a minute")
-
-    units = (Unit(f"game {number + 1}", "selfplay", f"{seed} {number}".encode()) for number in range(games))
-    try:
-        with interruptible() as stop:
-            Pool(threads, play, stop=stop).run([Batch("", units)], keep)
-    finally:
-        writer.close()
+            writer.close()
     status.show(f"{done} games, {count:,} samples in {time.monotonic() - started:,.0f} s", final=True)
     if stop.is_set():
         raise KeyboardInterrupt

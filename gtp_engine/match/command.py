@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,6 +19,9 @@ from gtp_engine.match.table import print_result, status, summary
 from nobi_machine.locks import folder_for_one
 from nobi_machine.streams import print_json
 from nobi_machine.text import printable
+
+if TYPE_CHECKING:
+    from gtp_engine.cluster.client import Cluster
 
 EXIT_FAULTS = 3
 """All games were played, but an engine misbehaved or the engines' scores differed."""
@@ -91,6 +94,7 @@ def play_all(
     games: int,
     folder: Path,
     progress: AbstractContextManager[AfterGame],
+    cluster: Cluster | None = None,
 ) -> None:
     """Play the games that the records of matches do not have yet, and tell how it goes on stderr.
 
@@ -101,7 +105,7 @@ def play_all(
     click.echo(f"{command}: {what} in {shown}", err=True)
     try:
         with termination_interrupts(), progress as after_game:
-            Series(contests, conditions, games).run(after_game)
+            Series(contests, conditions, games, cluster).run(after_game)
     except KeyboardInterrupt:
         if any(contest.record.games for contest in contests):
             click.echo(f"{command}: interrupted; go on with the same command and --out {shown}", err=True)

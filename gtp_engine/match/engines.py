@@ -6,16 +6,19 @@ import contextlib
 import json
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 from go_rules.points import COLOUR_NAMES, COLUMNS, PASS, VertexError, from_vertex, to_vertex
 from go_rules.rules import Rules
+from gtp_engine.configuration.configuration import network_path
 from gtp_engine.errors import UserError
 from gtp_engine.match.client import EngineError, EngineTimeout, ErrorLog, GtpClient, GtpFailure
 from gtp_engine.match.clock import announcements
 from gtp_engine.session.clock import System, TimeControl
+from nets.embedded import EMBEDDED, NO_NETWORK
 from nobi_machine.launch import python_command
 from nobi_machine.text import parse_number, printable, split_command
 
@@ -69,6 +72,11 @@ class EngineLimits:
     """For every other reply."""
 
 
+NETWORK_OPTIONS = ("--net", "--human-net")
+SENT = "sent:"
+"""So a word begins that stands for a file which was sent."""
+
+
 class TermsRefused(UserError):
     """The engine does not play on the terms of the match."""
 
@@ -85,6 +93,35 @@ def engine_command(text: str) -> list[str]:
         own = words[1:]
         words = python_command("gtp_engine.cli", *([] if own[:1] == ["gtp"] else ["gtp"]), *own)
     return words
+
+
+def portable_command(command: Sequence[str], files: dict[str, Path]) -> list[str]:
+    """Write an engine's command as it holds on other machines, and add the files that it names to those to be sent."""
+    own = engine_command("nobi")
+    if list(command[: len(own)]) != own:
+        return list(command)
+    words = ["nobi"]
+    for word in command[len(own) :]:
+        option, is_one_word, value = word.partition("=")
+        option, value = (option, value) if is_one_word else (words[-1], word)
+        path = network_path(value) if option in NETWORK_OPTIONS and value not in (EMBEDDED, NO_NETWORK) else None
+        if path is not None:
+            name = next((name for name, known in files.items() if known == path), str(len(files)))
+            files[name] = path
+            word = f"{option}={SENT}{name}" if is_one_word else SENT + name
+        words.append(word)
+    return words
+
+
+def local_command(words: Sequence[str], files: Mapping[str, Path]) -> list[str]:
+    """Return the command on this machine of which `portable_command` made these words."""
+    if not words or words[0] != "nobi":
+        return list(words)
+    found = engine_command("nobi")
+    for word in words[1:]:
+        before, is_sent, name = word.partition(SENT)
+        found.append(before + str(files[name]) if is_sent and name in files else word)
+    return found
 
 
 class Engine:

@@ -6,9 +6,11 @@ was interrupted says something about all its matches, and goes on where it was.
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,10 +18,13 @@ from go_rules.game import Game
 from go_rules.sgf.writer import to_sgf
 from gtp_engine.match.client import ErrorLog
 from gtp_engine.match.conditions import Conditions
-from gtp_engine.match.engines import Engine
+from gtp_engine.match.engines import Engine, portable_command
 from gtp_engine.match.record import SIDES, GameRecord, MatchRecord, sprt_run, tally
 from gtp_engine.match.referee import Referee
 from nobi_machine.units import Batch, Pool, Unit
+
+if TYPE_CHECKING:
+    from gtp_engine.cluster.client import Cluster, ClusterPool
 
 ROUND = 20
 """Games that a match advances by before another one has its turn: engines start once for so many games."""
@@ -53,13 +58,13 @@ class Contest:
         """Whether the sequential test, if there is one, needs no more games."""
         return self._test is not None and self._test.decision is not None
 
-    def units(self, place: int, games: range) -> Iterator[Unit]:
+    def units(self, place: int, games: range, engines: Sequence[object] = ()) -> Iterator[Unit]:
         """Yield those of some games that the record lacks, until the test has decided. `place`: that of the match in
-        its series."""
+        its series. `engines`: what others have to be told of them."""
         for game in self.record.missing(games):
             if self.is_decided:
                 return
-            yield Unit(f"game {game + 1}", "match", msgspec.json.encode((place, game)))
+            yield Unit(f"game {game + 1}", "match", msgspec.json.encode((place, game, *engines)))
 
     def add(self, played: GameRecord, sgf: bytes) -> None:
         """Add a finished game. Raises OSError."""
@@ -83,12 +88,25 @@ AfterGame = Callable[[Contest], None]
 class Series:
     """Plays the games that the records of one or more matches do not have yet. A game is a unit of work."""
 
-    def __init__(self, contests: Sequence[Contest], conditions: Conditions, games: int) -> None:
+    def __init__(
+        self, contests: Sequence[Contest], conditions: Conditions, games: int, cluster: Cluster | None = None
+    ) -> None:
         """Play so many games in each match, or until its sequential test has decided; games that run then are played
-        to their end."""
+        to their end. With a `cluster` its workers play; raises UserError and OSError then."""
         self._contests, self._conditions, self._games = contests, conditions, games
         self._lock = threading.Lock()
-        self._pool = Pool(conditions.parallel, self._play, self._rise, self._kill)
+        self._pool: Pool | ClusterPool = Pool(conditions.parallel, self._play, self._rise, self._kill)
+        self._told: list[Sequence[object]] = [() for _ in contests]
+        """What workers of a cluster are told of the engines of each match."""
+        if cluster is not None:
+            files: dict[str, Path] = {}
+            self._told = [
+                ([portable_command(each, files) for each in contest.commands], contest.record.terms.names)
+                for contest in contests
+            ]
+            sent = dataclasses.replace(conditions, judge=portable_command(conditions.judge, files))
+            job = cluster.job("match", msgspec.msgpack.encode(sent), files)
+            self._pool = cluster.pool(job, own_cores=conditions.terms.control is not None)
         self._served: dict[int, Contest] = {}
         """The match that each table serves."""
         self._engines: dict[int, list[Engine]] = {}
@@ -101,7 +119,7 @@ class Series:
         complete.
         """
         rounds = [
-            Batch(str(place), contest.units(place, range(first, min(first + ROUND, self._games))))
+            Batch(str(place), contest.units(place, range(first, min(first + ROUND, self._games)), self._told[place]))
             for first in range(0, self._games, ROUND)
             for place, contest in enumerate(self._contests)
         ]
@@ -126,25 +144,15 @@ class Series:
         if self._served.get(table) is not contest:
             self._rise(table)
             self._seat(table, contest)
-        agreed = self._conditions
-        opening = agreed.openings[number // 2 % len(agreed.openings)]
-        black = 1 if agreed.terms.handicap else number % 2
-        a, b, *judge = self._engines[table]
-        referee = Referee(number, (a, b), black, agreed.terms, agreed.conduct, opening, *judge)
-        played = referee.play()
+        played = game_of(self._engines[table], number, self._conditions, contest.record.terms.names)
         if self._pool.stopped.is_set():  # the engines were killed under the referee
             return None
-        return msgspec.json.encode(PlayedGame(played, _game_sgf(referee.game, played, contest.record.terms.names)))
+        return msgspec.json.encode(played)
 
     def _seat(self, table: int, contest: Contest) -> None:
         """Give a table the engines of a match. Their processes start when they are needed."""
-        names, limits = contest.record.terms.names, self._conditions.limits
-        engines = [
-            Engine(command, f"{SIDES[side]} ({names[side]})", ErrorLog(contest.record.stderr_file(side, table)), limits)
-            for side, command in enumerate(contest.commands)
-        ]
-        if self._conditions.judge:
-            engines.append(Engine(self._conditions.judge, "judge", limits=limits))
+        logs = [ErrorLog(contest.record.stderr_file(side, table)) for side in range(len(SIDES))]
+        engines = seated(contest.commands, contest.record.terms.names, self._conditions, logs)
         with self._lock:
             self._served[table], self._engines[table] = contest, engines
         if self._pool.stopped.is_set():
@@ -160,6 +168,28 @@ class Series:
             engines = [engine for those in self._engines.values() for engine in those]
         for engine in engines:
             engine.stop()
+
+
+def seated(
+    commands: Sequence[list[str]], names: Sequence[str], conditions: Conditions, logs: Sequence[ErrorLog] | None = None
+) -> list[Engine]:
+    """Return the engines of a match, and the judge if there is one. Their processes start when they are needed."""
+    limits = conditions.limits
+    engines = [
+        Engine(command, f"{SIDES[side]} ({names[side]})", logs[side] if logs else None, limits)
+        for side, command in enumerate(commands)
+    ]
+    return [*engines, Engine(conditions.judge, "judge", limits=limits)] if conditions.judge else engines
+
+
+def game_of(engines: Sequence[Engine], number: int, conditions: Conditions, names: Sequence[str]) -> PlayedGame:
+    """Play the game of this number in a match between engines of these names, with the judge if there is one."""
+    opening = conditions.openings[number // 2 % len(conditions.openings)]
+    black = 1 if conditions.terms.handicap else number % 2
+    a, b, *judge = engines
+    referee = Referee(number, (a, b), black, conditions.terms, conditions.conduct, opening, *judge)
+    played = referee.play()
+    return PlayedGame(played, _game_sgf(referee.game, played, names))
 
 
 def _game_sgf(game: Game, played: GameRecord, names: Sequence[str]) -> str:

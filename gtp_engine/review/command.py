@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from gtp_engine.cluster.options import cluster_options, opened_cluster
 from gtp_engine.configuration.configuration import Configuration, tell
 from gtp_engine.configuration.parameters import Count, Number, config_options, parameter_options
 from gtp_engine.configuration.sources import load
@@ -28,6 +29,7 @@ from nobi_machine.text import printable_path
 if TYPE_CHECKING:
     from go_rules.game import Game
     from go_rules.sgf.variations import Branch
+    from gtp_engine.cluster.client import Cluster
     from gtp_engine.review.judged import JudgedMove, Review
     from gtp_engine.review.problems import Problem
     from gtp_engine.review.search import Plan
@@ -74,6 +76,7 @@ class Subject(NamedTuple):
               help="Keep positions where one move alone was right, for the problems of `nobi web`.")  # fmt: skip
 @click.option("--language", type=click.Choice(list(TEXTS)), default="en", show_default=True, help="Of --why.")
 @click.option("--json", "prints_json", is_flag=True, help="Print the review as one JSON object instead of tables.")
+@cluster_options
 @parameter_options("review", absent=ABSENT)
 @config_options
 def review(
@@ -89,6 +92,8 @@ def review(
     language: str,
     has_variations: bool,
     prints_json: bool,
+    cluster: str | None,
+    same_kernels: bool,
     config_file: Path | None,
     settings: tuple[str, ...],
     **options: Any,
@@ -132,7 +137,8 @@ def review(
     )
     made: dict[str, Review] = {}
     if subjects:
-        with folder_for_one(folder), interruptible() as stop:
+        elsewhere = contextlib.nullcontext() if cluster is None else opened_cluster(cluster, same_kernels)
+        with folder_for_one(folder), elsewhere as connected, interruptible() as stop:
             failures += _review(
                 subjects,
                 configuration,
@@ -143,6 +149,7 @@ def review(
                 folder / RESULTS,
                 stop,
                 made,
+                connected,
             )
             if pages is not None and made:
                 failures += _write_pages(subjects, made, pages, target.parent if is_file else target)
@@ -255,6 +262,7 @@ def _review(
     path: Path,
     stop: threading.Event,
     made: dict[str, Review],
+    cluster: Cluster | None,
 ) -> int:
     """Review games, write the files and add the reviews to `made`. `language`: in which causes are said; nothing where
     none are looked for. `path`: the file of what was found so far.
@@ -274,7 +282,7 @@ def _review(
         results = Results(path)
     except ValueError as error:
         raise UserError(f"{printable_path(path)}: {error}; choose another --out") from None
-    searches = Searches(configuration, configuration.engine.visits or DEFAULT_VISITS, parallel, stop)
+    searches = Searches(configuration, configuration.engine.visits or DEFAULT_VISITS, parallel, stop, cluster)
     if (language or finds_problems) and not searches.has_network:
         searches.close()
         raise UserError(f"{'--why' if language else '--problems'} needs a player with a network")
@@ -293,7 +301,8 @@ def _review(
         with ProgressBar("review", total) as bar:
 
             def progress(visits: int, unit: str) -> None:
-                bar.update(bar.done + (visits if unit else 0), (bar.total or 0) - (0 if unit else visits), unit)
+                words = f"{cluster.words()}, {unit}" if cluster and unit else unit
+                bar.update(bar.done + (visits if unit else 0), (bar.total or 0) - (0 if unit else visits), words)
 
             reviewed = list(searches.review(plans, results, progress, subjects if language else ()))
             judged = {name: moves for name, moves in reviewed if name in subjects}

@@ -14,13 +14,15 @@ import itertools
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
 
 from go_rules.game import Game, Move
 from go_rules.rules import Rules
 from go_rules.sgf.reader import Setup, SgfGame
+from gtp_engine.cluster.tasks import Here, sendable
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.errors import UserError
 from gtp_engine.networks import suited_to
@@ -35,6 +37,9 @@ from nobi_machine.units import Batch, Pool, Results, Unit
 from search.nobi.parameters import SearchParameters
 from search.request import OWNERSHIP_AT_THE_END, Limits, MoveFilter, SearchRequest
 from search.result import SearchResult
+
+if TYPE_CHECKING:
+    from gtp_engine.cluster.client import Cluster, ClusterPool
 
 DEEPER = 8
 """One of so many positions is searched twice."""
@@ -174,9 +179,17 @@ where they were known."""
 class Searches:
     """Searches positions of games, several at a time, with one network."""
 
-    def __init__(self, configuration: Configuration, visits: int, parallel: int | None, stop: threading.Event) -> None:
+    def __init__(
+        self,
+        configuration: Configuration,
+        visits: int,
+        parallel: int | None,
+        stop: threading.Event,
+        cluster: Cluster | None = None,
+    ) -> None:
         """`visits` for each position on average. `parallel`: positions at a time; None for one in each thread. `stop`
-        ends all searches. Raises ParameterError and EvaluatorError."""
+        ends all searches. With a `cluster` its workers search. Raises ParameterError, EvaluatorError, and for a cluster
+        UserError and OSError."""
         self.visits, self._stop, self._configuration = visits, stop, configuration
         self._first = make_player(configuration)
         evaluator = self._first.evaluator
@@ -192,7 +205,18 @@ class Searches:
         self.network = "no network" if evaluator is None else evaluator.attributes.name
         chosen = {name: value for name, value in sorted(configuration.values.items()) if name not in SAID_OTHERWISE}
         files = [path for path in (configuration.net, configuration.human_net) if path is not None and evaluator]
-        self._player = f"{VERSION} {self._first.name} {chosen} {[NetworkFile(path).sha256 for path in files]}"
+        hashes = [NetworkFile(path).sha256 for path in files]
+        self._player = f"{VERSION} {self._first.name} {chosen} {hashes}"
+        self._ready = set[tuple[int, int]]()
+        """The board sizes for which all is compiled."""
+        self._warming = threading.Lock()
+        self._pool: Pool | ClusterPool = Pool(self._parallel, self.do, stop=stop)
+        if cluster is not None:
+            values, needed = sendable(configuration)
+            job = cluster.job("review", msgspec.json.encode(values), needed if evaluator else {})
+            if not all(any(sent.startswith(known[:32]) for known in hashes) for sent in job.files.values()):
+                raise UserError("a network's file changed while it was read")
+            self._pool = cluster.pool(job, stop, evaluations=_visits)
 
     def review(
         self, plans: Mapping[str, Plan], results: Results, progress: Progress, explained: Collection[str] = ()
@@ -203,8 +227,6 @@ class Searches:
         All games are searched quickly before one is searched more deeply, and causes come last. Nothing is yielded if
         `stop` is set. Raises EvaluatorError and OSError.
         """
-        for size in dict.fromkeys((plan.game.width, plan.game.height) for plan in plans.values()):
-            self._first.warm_up(*size)
         for units in (self._quick, lambda name, plan: self._deep(name, plan, results)):
             self._run((unit for name, plan in plans.items() for _, unit in units(name, plan)), results, progress)
             if self._stop.is_set():
@@ -281,7 +303,7 @@ class Searches:
             results.add(unit, result)
             progress(_visits(unit), unit.name)
 
-        Pool(self._parallel, self._search, stop=self._stop).run([Batch("", missing())], keep)
+        self._pool.run([Batch("", missing())], keep)
 
     def _quick(self, name: str, plan: Plan) -> Units:
         """The units of the quick searches of a game."""
@@ -331,9 +353,13 @@ class Searches:
         )
         return Unit(title, "review", msgspec.json.encode(asked))
 
-    def _search(self, unit: Unit, _place: int) -> bytes | None:
-        """Search the positions of a unit, until `stop` is set."""
+    def do(self, unit: Unit, _place: int = 0) -> bytes | None:
+        """Search the positions of a unit in the calling thread. Return None if `stop` was set."""
         asked = _stretch(unit)
+        with self._warming:
+            if (asked.width, asked.height) not in self._ready:
+                self._first.warm_up(asked.width, asked.height)
+                self._ready.add((asked.width, asked.height))
         values = {**self._configuration.values, **self._values, "seed": unit.seed}
         player = make_player(dataclasses.replace(self._configuration, values=values), self._first)
 
@@ -364,6 +390,12 @@ class Searches:
             return None
         finally:
             player.close()
+
+
+def open_job(settings: bytes, files: Mapping[str, Path], here: Here) -> Searches:
+    """Open what the units of a review need on a worker of a cluster. Raises what making Searches raises."""
+    configuration = here.configured(msgspec.json.decode(settings, type=dict[str, Any]), files)
+    return Searches(configuration, 1, here.threads, here.stop)
 
 
 def _stretch(unit: Unit) -> Stretch:

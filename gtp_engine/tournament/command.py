@@ -8,10 +8,11 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from gtp_engine.cluster.options import cluster_options, opened_cluster
 from gtp_engine.configuration.parameters import Count
 from gtp_engine.match.command import EXIT_FAULTS, play_all
 from gtp_engine.match.conditions import Conditions, condition_options, read_conditions, termination_interrupts
@@ -24,6 +25,9 @@ from nobi_machine.progress import ProgressBar, in_pieces
 from nobi_machine.streams import print_json
 from nobi_machine.terminal import amount
 from nobi_machine.text import printable
+
+if TYPE_CHECKING:
+    from gtp_engine.cluster.client import Cluster
 
 NAMED = re.compile(r"([^\s=/\\]{1,60})=(.+)", re.DOTALL)
 """An engine with a name of the user's: `NAME=COMMAND`."""
@@ -40,7 +44,16 @@ MOST_ENGINES = 99
     help="Folder for the records and the results; a tournament found there goes on.  [default: tournament-DATE-TIME]",
 )
 @click.option("--json", "prints_json", is_flag=True, help="Print the results as one JSON object instead of tables.")
-def tournament(engines: tuple[str, ...], games: int, out: Path | None, prints_json: bool, **options: Any) -> int:
+@cluster_options
+def tournament(
+    engines: tuple[str, ...],
+    games: int,
+    out: Path | None,
+    prints_json: bool,
+    cluster: str | None,
+    same_kernels: bool,
+    **options: Any,
+) -> int:
     """Let every two of several GTP engines play a match, and rate all of them.
 
     An ENGINE is a quoted command as `nobi match` takes it, such as "gnugo --mode gtp --chinese-rules" or
@@ -63,8 +76,10 @@ def tournament(engines: tuple[str, ...], games: int, out: Path | None, prints_js
     names = distinct(said, [text for _, text in given])
     folder = out or Path(time.strftime("tournament-%Y%m%d-%H%M%S"))
     pairs = itertools.combinations(range(len(names)), 2)
-    with folder_for_one(folder):
-        found = play_pairs("tournament", f"{len(names)} engines", pairs, commands, names, conditions, games, folder)
+    elsewhere = contextlib.nullcontext() if cluster is None else opened_cluster(cluster, same_kernels)
+    what = f"{len(names)} engines"
+    with folder_for_one(folder), elsewhere as connected:
+        found = play_pairs("tournament", what, pairs, commands, names, conditions, games, folder, connected)
     if prints_json:
         print_json(as_json(found))
     else:
@@ -82,8 +97,10 @@ def play_pairs(
     conditions: Conditions,
     games: int,
     folder: Path,
+    cluster: Cluster | None = None,
 ) -> Results:
-    """Play the matches of these pairs of engines as far as `folder` does not have them, and write the results there.
+    """Play the matches of these pairs of engines as far as `folder` does not have them, here or on a cluster, and write
+    the results there.
 
     `command` is the name of the subcommand, `title` what it plays. Raises UserError, and KeyboardInterrupt, after which
     the same call goes on.
@@ -91,7 +108,8 @@ def play_pairs(
     contests = [open_contest(folder, pair, commands, names, conditions) for pair in pairs]
     what = f"{title}, {amount(len(contests), 'pair')}; records"
     try:
-        play_all(command, what, contests, conditions, games, folder, _bar(command, contests, games))
+        bar = _bar(command, contests, games, cluster)
+        play_all(command, what, contests, conditions, games, folder, bar, cluster)
     except KeyboardInterrupt:
         write_results(folder, names, commands, contests, conditions.sprt)
         raise
@@ -99,14 +117,15 @@ def play_pairs(
 
 
 @contextlib.contextmanager
-def _bar(command: str, contests: Sequence[Contest], games: int) -> Iterator[AfterGame]:
+def _bar(command: str, contests: Sequence[Contest], games: int, cluster: Cluster | None) -> Iterator[AfterGame]:
     """A bar on a terminal. The body calls what it gets after each game."""
     played = sum(len(contest.record.games) for contest in contests)
     with ProgressBar(command, games * len(contests), played, in_pieces) as bar:
 
         def advance(contest: Contest) -> None:
             first, second = contest.sides
-            bar.advance(1, f"{first + 1}-{second + 1}: {contest.record.games[-1].result}")
+            game = f"{first + 1}-{second + 1}: {contest.record.games[-1].result}"
+            bar.advance(1, f"{cluster.words()}, {game}" if cluster else game)
 
         bar.advance(0)
         yield advance

@@ -134,6 +134,15 @@ def test_games_are_played_and_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_games_that_are_there_are_not_played_again(tmp_path: Path) -> None:
+    count = selfplay(tmp_path / "once", ConstantEvaluator(), DATA, games=2, threads=1, seed=1)
+    first = selfplay(tmp_path / "twice", ConstantEvaluator(), DATA, games=1, threads=1, seed=1)
+    assert first + selfplay(tmp_path / "twice", ConstantEvaluator(), DATA, games=2, threads=1, seed=1) == count
+    assert selfplay(tmp_path / "twice", ConstantEvaluator(), DATA, games=2, threads=1, seed=1) == 0
+    assert written(tmp_path / "twice").length == count
+
+
+@pytest.mark.slow
 @needs_signals
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interruption_keeps_what_was_played(
@@ -242,5 +251,6 @@ def test_games_can_be_stopped() -> None:
     player = SelfPlayWorker(ConstantEvaluator(), DATA, seed=1)
     stop = threading.Event()
     stop.set()
-    assert player.play(stop) is None
+    with pytest.raises(InterruptedError):
+        player.play(stop)
     player.close()

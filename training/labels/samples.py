@@ -14,6 +14,7 @@ import io
 import math
 import re
 import time
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -175,15 +176,17 @@ class SampleWriter:
         make_folder(folder)
         self._folder, self._origin, self._capacity = folder, origin, capacity
         self._parts: dict[int, list[Samples]] = {canvas: [] for canvas in CANVASES}
+        self._units: dict[int, list[str]] = {canvas: [] for canvas in CANVASES}
         self._written = time.monotonic()
         self.files = 0
         """Files written so far."""
 
-    def add(self, samples: Samples) -> None:
-        """Collect samples, and write all of them when there are enough, or they are KEPT_SECONDS old. Raises
-        TrainingError."""
+    def add(self, samples: Samples, unit: str = "") -> None:
+        """Collect samples, and write all of them when there are enough, or they are KEPT_SECONDS old. `unit` is the key
+        of the unit of work that made them. Raises TrainingError."""
         parts = self._parts[samples.canvas]
         parts.append(samples)
+        self._units[samples.canvas] += [unit] if unit else []
         is_due = time.monotonic() - self._written >= KEPT_SECONDS
         if is_due or sum(part.length for part in parts) >= self._capacity:
             self.close()
@@ -195,9 +198,11 @@ class SampleWriter:
             while parts:
                 samples = concatenate(parts)
                 first, rest = (samples.chosen(part) for part in (slice(MAX_SAMPLES), slice(MAX_SAMPLES, None)))
-                write_new(partial(next_path, self._folder, canvas), encode_samples(first, self._origin))
                 parts[:] = [rest] if rest.length else []
+                units = () if parts else self._units[canvas]
+                write_new(partial(next_path, self._folder, canvas), encode_samples(first, self._origin, units))
                 self.files += 1
+            self._units[canvas].clear()
 
 
 def next_path(folder: Path, canvas: int) -> Path:
@@ -212,12 +217,23 @@ def sample_files(folder: Path) -> list[Path]:
     return sorted(folder.glob(f"*{SUFFIX}"), key=lambda path: (path.name[3:], path.name))
 
 
-def encode_samples(samples: Samples, origin: Origin) -> bytes:
-    """Return the content of a file with samples of one canvas, at most MAX_SAMPLES of them."""
+def encode_samples(samples: Samples, origin: Origin, units: Sequence[str] = ()) -> bytes:
+    """Return the content of a file with samples of one canvas, at most MAX_SAMPLES of them, and the keys of the units
+    of work that made them."""
     buffer = io.BytesIO()
-    about = np.frombuffer(msgspec.json.encode(origin), np.uint8)
-    np.savez_compressed(buffer, origin=about, **samples._asdict())
+    about, made_by = (np.frombuffer(msgspec.json.encode(each), np.uint8) for each in (origin, units))
+    np.savez_compressed(buffer, origin=about, units=made_by, **samples._asdict())
     return buffer.getvalue()
+
+
+def units_in(folder: Path) -> set[str]:
+    """Return the keys of the units of work whose samples are in the files of a folder. Raises TrainingError."""
+    found = set[str]()
+    for path in sample_files(folder):
+        with opened_arrays(path, WHAT, MAX_BYTES) as arrays:
+            if arrays.has("units"):
+                found.update(msgspec.json.decode(arrays.read("units", np.uint8).tobytes(), type=list[str]))
+    return found
 
 
 def decode_samples(content: bytes) -> Samples:

@@ -1,0 +1,266 @@
+"""A Dask cluster as seen from the machine that has work for it: the second of two ways to do units of work.
+
+A unit is a task of Dask's. It is told by the name of a function of ours and by bytes, and answered by bytes, so nothing
+of ours is pickled, and a scheduler needs no Nobi. Dask chooses a worker that offers what the unit asks for, our version
+among it, and gives the units of a lost worker to others. Only so many tasks are with it as the workers have threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextlib
+import hashlib
+import logging
+import operator
+import os
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import import_module
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from dask._task_spec import Task
+from distributed import Client, KilledWorker
+from distributed.diagnostics.plugin import UploadFile
+
+from gtp_engine.cluster.tasks import Job, kernels_of
+from gtp_engine.errors import UserError, explain
+from gtp_engine.version import VERSION
+from nobi_machine.files import read_regular
+from nobi_machine.progress import duration
+from nobi_machine.streams import note
+from nobi_machine.text import printable, printable_path
+from nobi_machine.units import POLL_SECONDS, Batch, Unit
+
+MODULE = "gtp_engine.cluster.tasks"
+CONNECT_SECONDS = 10
+WATCH_SECONDS = 2.0
+"""Between two looks at who is there."""
+TRIES = 3
+"""A unit that has failed so often is set aside."""
+MOST_SET_ASIDE = 20
+"""When so many units are, the work ends: something is wrong with all of them."""
+MOST_FILE_BYTES = 1 << 30
+NOBI = "nobi "
+VERSIONS, OWN_CORES, KERNELS = f"{NOBI}version ", f"{NOBI}own cores", f"{NOBI}kernels "
+"""What workers offer, in Dask's words their resources: a version; cores that nobody else uses; some kernels."""
+OURS = VERSIONS + VERSION
+
+
+class Cluster:
+    """A connection to a cluster, and what its workers have done."""
+
+    def __init__(self, address: str, same_kernels: bool = False) -> None:
+        """Connect. Raises UserError where no scheduler of Dask's answers at the address."""
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        self.address = printable(address)
+        try:
+            self._client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError, TypeError, RuntimeError) as error:
+            reason = str(error).split("\n")[0][:200]
+            raise UserError(f"--cluster {self.address}: no scheduler of Dask's answers there ({reason})") from None
+        self._same = {KERNELS + kernels_of("auto"): 1} if same_kernels else {}
+        self._started = time.monotonic()
+        self._done = defaultdict[str, Counter[str]](Counter)
+        """Units and milliseconds of each machine."""
+        self._evaluations = 0
+        self.workers, self.threads = 0, 0
+        """How many can do our units, at the last look."""
+        self._others = ""
+        """What was said of workers that cannot."""
+
+    def job(self, task: str, settings: bytes, files: Mapping[str, Path]) -> Job:
+        """Send the files of a job to all workers, unless they have them, and to those that come later. Raises
+        UserError and OSError."""
+        return Job(task, settings, {name: self._send(path) for name, path in files.items()})
+
+    def _send(self, path: Path) -> str:
+        content = read_regular(path, MOST_FILE_BYTES)
+        name = f"{hashlib.sha256(content).hexdigest()[:32]}-{path.name}"
+        try:
+            if not self._client.get_metadata(["nobi", name], False):
+                plugin = UploadFile(os.devnull, load=False)  # not of the path, whose content may change meanwhile
+                plugin.filename, plugin.data = name, content
+                self._client.register_plugin(plugin, name=name)
+                self._client.set_metadata(["nobi", name], True)
+        except Exception as error:
+            raise UserError(f"{printable_path(path)}: a worker cannot take it: {printable(str(error))}") from None
+        return name
+
+    def pool(
+        self,
+        job: Job,
+        stop: threading.Event | None = None,
+        own_cores: bool = False,
+        evaluations: Callable[[Unit], int] = lambda _unit: 0,
+    ) -> ClusterPool:
+        """Return what does units of a job. `own_cores`: only on workers whose cores nobody else uses. `evaluations`:
+        how many a unit takes, where that is known."""
+        resources = {OURS: 1, **({OWN_CORES: 1} if own_cores else {}), **self._same}
+        return ClusterPool(self, self._client, msgspec.msgpack.encode(job), resources, stop, evaluations)
+
+    def words(self) -> str:
+        """Say in a few words who is at work, and how fast."""
+        rate = self._evaluations / (time.monotonic() - self._started)
+        speed = f", {rate:,.0f} evaluations/s" if self._evaluations else ""
+        return f"{self.workers} worker{'' if self.workers == 1 else 's'}{speed}"
+
+    def count(self, answer: Mapping[str, Any], evaluations: int) -> None:
+        """Count a unit that was done."""
+        machine = self._done[f"{answer['worker'].rpartition('-')[0]} ({answer['kernels']})"]
+        machine["units"] += 1
+        machine["milliseconds"] += int(1000 * answer["seconds"])
+        self._evaluations += evaluations
+
+    def see(self, workers: Iterable[Mapping[str, Any]], wanted: Mapping[str, int]) -> None:
+        """Look at the workers that there are: how many offer what is wanted. Says on stderr what others lack."""
+        offered = [(each["resources"], each["nthreads"]) for each in workers]
+        suitable = [threads for has, threads in offered if all(has.get(name, 0) for name in wanted)]
+        self.workers, self.threads = len(suitable), sum(suitable)
+        names = sorted({name for has, _ in offered for name in has if name.startswith(VERSIONS)} - {OURS})
+        others = f"workers of version {', '.join(name.removeprefix(VERSIONS) for name in names)} are left out"
+        said = f"{self.address}: {others}; this is version {VERSION}" if names else ""
+        if self.workers == 0:
+            lacking = ", ".join(name.removeprefix(NOBI) for name in wanted)
+            left_out = f"{others}; " if names else ""
+            said = f"{self.address}: {left_out}waiting for `nobi worker {self.address}` with {lacking}"
+        if said and said != self._others:
+            note(said)
+        self._others = said
+
+    def close(self) -> None:
+        """Say on stderr who did how much, and end the connection."""
+        for machine, done in sorted(self._done.items()):
+            note(f"{machine}: {done['units']:,} units, {duration(done['milliseconds'] / 1000)} of work")
+        self._client.close(timeout=2)
+
+
+class ClusterPool:
+    """Does units on a cluster; it has `run` and `stop` like nobi_machine's Pool."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        client: Client,
+        job: bytes,
+        resources: Mapping[str, int],
+        stop: threading.Event | None,
+        evaluations: Callable[[Unit], int],
+    ) -> None:
+        self._cluster, self._client, self._job, self._resources = cluster, client, job, dict(resources)
+        self._evaluations = evaluations
+        self._run = os.urandom(4).hex()
+        """So that tasks of this run are no other's."""
+        self._set_aside: list[str] = []
+        self._failure: BaseException | None = None
+        self.stopped = stop or threading.Event()
+
+    def run(self, batches: Iterable[Batch], keep: Callable[[Unit, bytes], None]) -> None:
+        """Do all units, as Pool.run does. A unit that fails is tried again elsewhere, and in the end set aside; the
+        others are done all the same. Raises KeyboardInterrupt, what `keep` raises, and UserError for units that were
+        set aside and for a cluster that is lost."""
+        work = self._work(chain.from_iterable(batch.units for batch in batches), keep)
+        running = asyncio.run_coroutine_threadsafe(work, self._client.loop.asyncio_loop)
+        try:
+            while not running.done():
+                concurrent.futures.wait([running], POLL_SECONDS)
+        except BaseException:
+            self.stop()
+            concurrent.futures.wait([running])
+            raise
+        running.result()
+        if self._set_aside:
+            names = "; ".join(self._set_aside)
+            raise UserError(f"not done: {names}; the others are kept, and the same command tries these again")
+
+    def stop(self) -> None:
+        """End the work at once, from any thread: `run` returns."""
+        self.stopped.set()
+
+    async def _work(self, units: Iterator[Unit], keep: Callable[[Unit, bytes], None]) -> None:
+        """Keep as many units on the way as the workers have threads."""
+        ready = asyncio.Event()
+        running = set[asyncio.Task[None]]()
+
+        def ended(task: asyncio.Task[None]) -> None:
+            running.discard(task)
+            if not task.cancelled() and task.exception() is not None:
+                self._failure = self._failure or task.exception()
+            ready.set()
+
+        looked, more = 0.0, True
+        try:
+            while not self.stopped.is_set() and self._failure is None and (more or running):
+                if time.monotonic() - looked >= WATCH_SECONDS:
+                    await self._look()
+                    looked = time.monotonic()
+                while more and len(running) < max(1, self._cluster.threads):
+                    unit = next(units, None)
+                    if unit is None:
+                        more = False
+                        break
+                    task = asyncio.create_task(self._do(unit, keep))
+                    running.add(task)
+                    task.add_done_callback(ended)
+                ready.clear()
+                if running:
+                    with contextlib.suppress(asyncio.TimeoutError):
+                        await asyncio.wait_for(ready.wait(), POLL_SECONDS)
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+        if self._failure is not None and not self.stopped.is_set():
+            raise self._failure
+
+    async def _look(self) -> None:
+        """See who is there, unless the scheduler is too busy to say it."""
+        try:
+            info = await asyncio.wait_for(self._client.scheduler.identity(n_workers=-1), CONNECT_SECONDS)
+            self._cluster.see(info["workers"].values(), self._resources)
+        except asyncio.TimeoutError:
+            pass
+        except OSError:
+            raise self._lost() from None
+
+    def _lost(self) -> UserError:
+        where = self._cluster.address
+        return UserError(f"the scheduler at {where} is gone; what was done is kept, and the same command goes on")
+
+    async def _do(self, unit: Unit, keep: Callable[[Unit, bytes], None]) -> None:
+        """Have a unit done, and keep its result."""
+        ask = operator.methodcaller("carry_out", self._job, unit.name, unit.task, unit.arguments)
+        error = ""
+        for number in range(TRIES):
+            future = self._client.submit(
+                ask,
+                Task(None, import_module, MODULE),
+                key=(f"nobi-{unit.task}", unit.key, self._run, number),
+                resources=self._resources,
+                pure=False,
+            )
+            try:
+                answer = await future
+            except KilledWorker as killed:
+                error = f"workers that died meanwhile: {killed.allowed_failures + 1}"
+                break
+            except concurrent.futures.CancelledError:
+                raise self._lost() from None
+            except Exception as failure:  # of Dask's, or where another version calls itself the same
+                answer = {"worker": "Dask", "error": explain(failure, "")}
+            finally:
+                future.release()
+            error = f"{answer['error']} ({answer['worker']})"
+            if not answer["error"]:
+                keep(unit, answer["result"])
+                self._cluster.count(answer, self._evaluations(unit))
+                return
+            note(printable(f"{unit.name}: {error}"))
+        self._set_aside.append(printable(f"{unit.name}: {error}"))
+        if len(self._set_aside) >= MOST_SET_ASIDE:
+            self._failure = UserError(f"{len(self._set_aside)} units failed, the last one: {self._set_aside[-1]}")

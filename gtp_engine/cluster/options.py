@@ -1,0 +1,49 @@
+"""The options that have units of work done elsewhere. Dask is imported only where they are used."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from gtp_engine.errors import UserError
+
+if TYPE_CHECKING:
+    from gtp_engine.cluster.client import Cluster
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def cluster_options(command: F) -> F:
+    """Give a command the options `cluster` and `same_kernels`, whose values `opened_cluster` takes."""
+    command = click.option(
+        "--same-kernels", is_flag=True,
+        help="With --cluster: only workers that compute networks as this machine would, to the last bit.",
+    )(command)  # fmt: skip
+    return click.option(
+        "--cluster", metavar="ADDRESS",
+        help="Have the work done by a Dask cluster, whose workers are `nobi worker`: the address of its scheduler.",
+    )(command)  # fmt: skip
+
+
+def require_dask() -> None:
+    """Raise UserError where Dask is not installed."""
+    try:
+        import distributed  # noqa: F401
+    except ImportError:
+        raise UserError('a cluster needs Dask: pip install "nobi[cluster]", or pipx inject nobi distributed') from None
+
+
+@contextlib.contextmanager
+def opened_cluster(address: str, same_kernels: bool) -> Iterator[Cluster]:
+    """Connect to a cluster for as long as the body runs, and say at its end who did how much. Raises UserError."""
+    require_dask()
+    from gtp_engine.cluster.client import Cluster
+
+    cluster = Cluster(address, same_kernels)
+    try:
+        yield cluster
+    finally:
+        cluster.close()
