@@ -122,8 +122,8 @@ class Kernels(NamedTuple):
 
     encode: Callable[[int, int, int], None]
     """`encode_leaves` of (count, view, n_symmetries)"""
-    advance: Callable[[int, int, int, float, int], tuple[int, int, int, int]]
-    """`advance_tree` of (leaves, asked, room, left, ripe)"""
+    advance: Callable[[int, int, int, float], tuple[int, int, int, int]]
+    """`advance_tree` of (leaves, asked, room, left)"""
 
 
 class EvaluationKernels(NamedTuple):
