@@ -28,6 +28,8 @@ DEVICES = ("0.0005:0.00014", "0.003:0.0004", "0.0003:0.00004")
 SIDE = 19
 SECONDS = 4.0
 """Of every measurement, at least."""
+GAMES = 32
+"""Positions that the searches take in turn."""
 
 
 def measure(
@@ -44,12 +46,13 @@ def measure(
     for search in opened:
         search.warm_up(SIDE, SIDE)
         search.run(SearchRequest(position(0, SIDE, SIDE), BLACK, Limits(min(visits, 2000)), fresh=True))
+    games = [position(number, SIDE, SIDE) for number in range(GAMES)]
     began, cpu = time.perf_counter(), time.process_time()
 
     def work(number: int) -> list[SearchResult]:
         results: list[SearchResult] = []
         while not results or time.perf_counter() - began < SECONDS:
-            game = position(1 + number + len(results), SIDE, SIDE)
+            game = games[(number + len(results)) % GAMES]
             limits = Limits(visits, may_stop_early=False)
             results.append(opened[number].run(SearchRequest(game, game.to_play, limits, fresh=True)))
         return results
