@@ -8,7 +8,7 @@ its board lists the stones of a chain; there this module follows the definition.
 
 The search plays its moves on a board of its own, one array of cells. A journal keeps what was overwritten, so that a
 move is taken back exactly. Where a position is one that was read before and one stone more, only those chains are read
-anew whose reading looked at a stone that is new, or at a chain beside it: one in five in the middle of a game.
+anew whose reading looked at a stone that is new, or at a chain beside it: one in seven in the middle of a game.
 """
 
 from __future__ import annotations
