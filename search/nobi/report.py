@@ -22,7 +22,9 @@ from search.request import SearchRequest
 from search.result import MoveInfo, SearchResult, StopReason
 
 VISITS_A_WORKER = 8
-"""The fewest visits to come for each worker that searches, as in KataGo, and for each leaf that a device evaluates."""
+"""The fewest visits to come for each worker that searches, as in KataGo."""
+FEW_VISITS, VISITS_A_LEAF = 56, 14
+"""Visits to come that have one leaf evaluated at a time, and how many more it takes for another one, on a device."""
 
 FASTER = 1.3
 """Safety factor on the measured speed, where it predicts how many visits are still to come."""
@@ -56,6 +58,8 @@ class RunningSearch:
         self._deadline = None if limits.seconds is None else started + limits.seconds
         self.most_workers = max(1, self.room() // VISITS_A_WORKER)
         """How many workers may search: with few visits to come, workers in parallel select without knowing enough."""
+        self.most_leaves = max(1, (self.room() - FEW_VISITS) // VISITS_A_LEAF)
+        """How many leaves a device may have under way, for the same reason."""
 
     def room(self) -> int:
         """Return how many more visits may begin; 2^30 without a limit of visits."""

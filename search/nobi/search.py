@@ -50,9 +50,11 @@ RELEASE_SECONDS = 10.0
 
 FIRST_LOOK, DECIDED_EVERY = 32, 16
 """New visits before the first check whether the search is decided, and between two of them."""
-LEAVES_AT_FIRST, VISITS_A_LEAF = 16, 3
+LEAVES_AT_FIRST, VISITS_FOR_ANOTHER = 16, 2
 """Where a device evaluates leaves: how many may be under way in a tree of one visit, and how many visits of the root
 allow one more."""
+SMALL_REQUEST = 4
+"""Where fewer than LEAVES_AT_FIRST may be under way, a request has so many: the least that fills a call."""
 FULL_SHARE = 0.95
 """If more than this share of the nodes is left after a garbage collection, the tree counts as full."""
 
@@ -409,15 +411,18 @@ class Search:
     def _room(self, run: RunningSearch, space: Workspace, buffers: WorkerBuffers) -> int:
         """How many visits a request of a device may begin now.
 
-        As many leaves are under way as it wants, but few in a small tree and where few visits are to come; and in few
-        requests, all alike, since every call of the device costs something.
+        As many leaves are under way as it wants, but few in a small tree and where few visits are to come. A request
+        is whole or waits: each call of the device costs something, and is padded to a size that whole requests fill.
         """
-        batch = space.evaluator.fair_batch(len(buffers.leaves))
-        most = batch * space.evaluator.requests_in_flight * min(self.workers, self._most_workers)
-        most = min(most, run.most_workers, LEAVES_AT_FIRST + run.visits // VISITS_A_LEAF)
-        share = -(-most // -(-most // batch))
-        room = most - run.in_flight + buffers.under_way
-        return min(run.room(), share, room) if 2 * room > share else 0
+        share = space.evaluator.fair_batch(len(buffers.leaves))
+        most = share * space.evaluator.requests_in_flight * min(self.workers, self._most_workers)
+        most = min(most, run.most_leaves, LEAVES_AT_FIRST + run.visits // VISITS_FOR_ANOTHER)
+        if most < LEAVES_AT_FIRST:
+            share = min(share, SMALL_REQUEST)
+        while share > LEAVES_AT_FIRST and 2 * share > most:
+            share //= 2  # rather two requests, of which one is prepared while the device computes the other
+        wanted = min(run.room(), share, most)
+        return wanted if run.in_flight - buffers.under_way + wanted <= most else 0
 
     def _visits_left(self, run: RunningSearch, leaves: int) -> float:
         """The most visits that may still come after these `leaves`, where it is time to see whether they can change the
