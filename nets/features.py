@@ -49,7 +49,8 @@ from go_rules.rules import (
     TAX_ALL,
     TAX_NONE,
 )
-from go_rules.tactics.ladder import LADDERS, find_ladders, new_ladder_work
+from go_rules.tactics.ladder import LADDERS, find_ladders
+from go_rules.tactics.ladder_board import new_ladder_work
 from go_rules.tactics.life import final_area, new_life_work, safe_area
 from nobi_machine.jit import kernel, kernel_part
 

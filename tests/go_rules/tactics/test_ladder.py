@@ -10,7 +10,8 @@ import pytest
 from go_rules.game import Game
 from go_rules.points import BLACK, NO_POINT, WHITE, board_points, column_of, point_at, row_of
 from go_rules.rules import KO_SIMPLE, Rules
-from go_rules.tactics.ladder import LADDERS, find_ladders, new_ladder_work
+from go_rules.tactics.ladder import LADDERS, find_ladders
+from go_rules.tactics.ladder_board import new_ladder_work
 from tests.go_rules.diagrams import game_from, rows_of
 from tests.go_rules.naive import NaiveGame, Point
 from tests.go_rules.random_play import play_randomly
