@@ -42,6 +42,8 @@ DEVICES = ("simulated:0.0005:0.00014", "simulated:0.003:0.0004", "simulated:0.00
 SIDE = 19
 SECONDS = 4.0
 """Of every search that is measured, at least."""
+GAMES = 32
+"""Positions that the searches take in turn."""
 LOOP_SECONDS = 1.0
 
 
@@ -59,12 +61,13 @@ def measure(
         search.warm_up(SIDE, SIDE)
         few = Limits(min(visits, 2000), SECONDS)
         search.run(SearchRequest(position(0, SIDE, SIDE), BLACK, few, fresh=True))
+    games = [position(number, SIDE, SIDE) for number in range(GAMES)]
     began, cpu = time.perf_counter(), time.process_time()
 
     def work(number: int) -> list[SearchResult]:
         results: list[SearchResult] = []
         while not results or time.perf_counter() - began < SECONDS:
-            game = position(1 + number + len(results), SIDE, SIDE)
+            game = games[(number + len(results)) % GAMES]
             limits = Limits(visits, 2 * SECONDS, may_stop_early=False)
             results.append(opened[number].run(SearchRequest(game, game.to_play, limits, fresh=True)))
         return results

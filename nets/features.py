@@ -49,7 +49,8 @@ from go_rules.rules import (
     TAX_ALL,
     TAX_NONE,
 )
-from go_rules.tactics.ladder import LADDERS, find_ladders, new_ladder_work
+from go_rules.tactics.ladder import LADDERS, find_ladders
+from go_rules.tactics.ladder_board import new_ladder_work
 from go_rules.tactics.life import final_area, new_life_work, safe_area
 from nobi_machine.jit import kernel, kernel_part
 
@@ -178,11 +179,10 @@ def encode_symmetry(stack, i, colour, rules, pda, view, ban, scratch, permutatio
             global_[GLOBAL_PASS_ENDS_PHASE] = 1.0
     turns = _encode_moves(pos, colour, turns, permutation, spatial, global_)
 
-    slot = np.int64(0)
-    for ago in range(3):
+    # From the oldest on, since what is read on one board helps on the next.
+    for ago in range(2, -1, -1):
         # Where the history is hidden or ends, the oldest board known stands for those before it.
-        if ago <= turns and ago <= i:
-            slot = find_ladders(stack[i - ago], scratch.ladder[0], scratch.ladders)
+        slot = find_ladders(stack[i - min(ago, turns, i)], scratch.ladder[0], scratch.ladders)
         for y in range(pos.height):
             first = y * pos.width
             _encode_row(scratch.ladders[slot].rows[0, y], CAUGHT + ago, first, permutation, spatial)

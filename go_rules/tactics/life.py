@@ -36,6 +36,8 @@ def put_neighbours(points, allowed, height, out):
 @kernel
 def spread(points, allowed, height):
     """Add to `points`, which are `allowed`, all that are connected with them through `allowed` points."""
+    for y in range(1, height + 1):
+        points[y] = _spread_in_row(points[y], allowed[y])
     changed = True
     while changed:
         changed = False
@@ -43,10 +45,9 @@ def spread(points, allowed, height):
             y = turn + 1 if turn < height else 2 * height - turn
             before = points[y]
             row = before | ((points[y - 1] | points[y + 1]) & allowed[y])
-            if row != 0:
-                row = _spread_in_row(row, allowed[y])
-                points[y] = row
-                changed |= row != before
+            if row != before:
+                points[y] = _spread_in_row(row, allowed[y])
+                changed = True
 
 
 @kernel

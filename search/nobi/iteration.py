@@ -77,8 +77,7 @@ def advance(space: Workspace, buffers: WorkerBuffers, room: int, left: float) ->
     Returns (visits completed, how the last descent ended).
     """
     kernels = buffers.kernels or _bind(space, buffers)
-    ripe = VISITS_OF_A_BATCH if space.evaluator.requests_in_flight == 1 else 1
-    given = buffers.under_way, buffers.asked, room, left, ripe
+    given = buffers.under_way, buffers.asked, room, left
     visits, buffers.under_way, buffers.asked, outcome = kernels.advance(*given)
     return visits, outcome
 
@@ -125,9 +124,10 @@ def encode_request(
 def _bind(space: Workspace, buffers: WorkerBuffers) -> Kernels:
     """Bind the kernels to a worker's memory, compiled or loaded if need be."""
     tree = space.tree, space.cache, space.context, buffers.work, buffers.keys, buffers.missing
-    advance = KernelCall(advance_tree, (*tree, *map(Given, range(5))))
+    ripe = VISITS_OF_A_BATCH if space.evaluator.requests_in_flight == 1 else 1
+    advance = KernelCall(advance_tree, (*tree, *map(Given, range(4)), ripe))
     encode = _encoding(space, buffers, Given(0), Given(1), Given(2))
-    buffers.kernels = Kernels(fuse([encode], 0, IN_TREE, 0), fuse([advance], 0, 0, SELECT_NOTHING, NO_CHECK, 1))
+    buffers.kernels = Kernels(fuse([encode], 0, IN_TREE, 0), fuse([advance], 0, 0, SELECT_NOTHING, NO_CHECK))
     return buffers.kernels
 
 

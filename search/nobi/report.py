@@ -22,7 +22,9 @@ from search.request import SearchRequest
 from search.result import MoveInfo, SearchResult, StopReason
 
 VISITS_A_WORKER = 8
-"""The fewest visits to come for each worker that searches, as in KataGo, and for each leaf that a device evaluates."""
+"""The fewest visits to come for each worker that searches, as in KataGo."""
+FEW_VISITS, VISITS_A_LEAF = 56, 14
+"""Visits to come that have one leaf evaluated at a time, and how many more it takes for another one, on a device."""
 
 FASTER = 1.3
 """Safety factor on the measured speed, where it predicts how many visits are still to come."""
@@ -56,6 +58,8 @@ class RunningSearch:
         self._deadline = None if limits.seconds is None else started + limits.seconds
         self.most_workers = max(1, self.room() // VISITS_A_WORKER)
         """How many workers may search: with few visits to come, workers in parallel select without knowing enough."""
+        self.most_leaves = max(1, (self.room() - FEW_VISITS) // VISITS_A_LEAF)
+        """How many leaves a device may have under way, for the same reason."""
 
     def room(self) -> int:
         """Return how many more visits may begin; 2^30 without a limit of visits."""
@@ -183,40 +187,37 @@ def _moves(
     passed = bool(asked.game.moves) and asked.game.moves[-1].point == PASS
     lines = [_until_the_end(line, passed) for line in _variations(space, count)]
     edges = tree.edges[int(node["edges"]) : int(node["edges"]) + count]
-    tried = [i for i in range(count) if edges[i]["prior"] >= 0 and _is_known(space, edges[i], of_people)]
-    tried.sort(key=lambda i: (-values[i], -int(edges[i]["visits"]), -float(edges[i]["prior"])))
+    children = tree.nodes[edges["child"]]
+    known = edges["visits"] > 0
+    if of_people:  # visits that count for a move alone (`human_weightless`)
+        known |= children["visits"] > 0
+    order = np.lexsort((-edges["prior"], -edges["visits"], -values))
+    tried = order[(known & (edges["prior"] >= 0))[order]]
     # The confidence interval is one of utility; this is the share that winning has in it, in winrate.
     radius = max(1e-30, float(space.context["settings"][0]["utility_radius"]))
     share = 0.5 * parameters.win_loss_factor / radius
-    moves = []
-    for order, i in enumerate(tried):
-        move = _tried(space, edges[i], order, sign, ranks[:, i], share, lines[i])
-        if request is not None and (request.moves_ownership or request.moves_ownership_stdev):
-            owners, deviation = _ownership(space, int(edges[i]["child"]), sign)
-            move = dataclasses.replace(
-                move,
+    moves = _tried(edges[tried], children[tried], ranks[:, tried], sign, share, [lines[i] for i in tried])
+    if request is not None and (request.moves_ownership or request.moves_ownership_stdev):
+        for i, child in enumerate(edges["child"][tried].tolist()):
+            owners, deviation = _ownership(space, child, sign)
+            moves[i] = dataclasses.replace(
+                moves[i],
                 ownership=owners if request.moves_ownership else None,
                 ownership_stdev=deviation if request.moves_ownership_stdev else None,
             )
-        moves.append(move)
     row = tree.priors[index]
     untried = np.flatnonzero(row)
     rest = list(zip(untried.tolist(), decode_priors(row[untried]).tolist(), strict=True))
-    others = (edge for edge in edges if edge["prior"] >= 0 and not _is_known(space, edge, of_people))
-    rest += [(int(edge["move"]), float(edge["prior"])) for edge in others]
+    others = edges[~known & (edges["prior"] >= 0)]
+    rest += zip(others["move"].tolist(), others["prior"].tolist(), strict=True)
     rest.sort(key=lambda item: (-item[1], item[0]))
-    known: dict[str, NDArray[np.float32] | None] = {}
+    ownership: dict[str, NDArray[np.float32] | None] = {}
     if rest and request is not None and (request.moves_ownership or request.moves_ownership_stdev):
         # Nothing is known of the position after such a move but what is known before it, as KataGo says it.
         owners, deviation = _ownership(space, index, sign)
-        known["ownership"] = owners if request.moves_ownership else None
-        known["ownership_stdev"] = deviation if request.moves_ownership_stdev else None
-    return tuple(moves) + _untried(space, node, sign, rest, len(tried), known)
-
-
-def _is_known(space: Workspace, edge: np.void, of_people: bool) -> bool:
-    """Whether a move was visited; if `of_people`, be it by visits that count for it alone (`human_weightless`)."""
-    return int(edge["visits"]) > 0 or (of_people and int(space.tree.nodes[int(edge["child"])]["visits"]) > 0)
+        ownership["ownership"] = owners if request.moves_ownership else None
+        ownership["ownership_stdev"] = deviation if request.moves_ownership_stdev else None
+    return tuple(moves) + _untried(space, node, sign, rest, len(tried), ownership)
 
 
 def _with_symmetric_moves(
@@ -266,39 +267,45 @@ def _prune(values: NDArray[np.float64], parameters: SearchParameters) -> None:
 
 
 def _tried(
-    space: Workspace,
-    edge: np.void,
-    order: int,
+    edges: NDArray[np.void],
+    children: NDArray[np.void],
+    ranks: NDArray[np.float64],
     sign: float,
-    rank: NDArray[np.float64],
     share: float,
-    line: tuple[tuple[int, ...], ...],
-) -> MoveInfo:
-    child = space.tree.nodes[int(edge["child"])]
-    winrate = min(1.0, max(0.0, 0.5 + 0.5 * sign * float(child["win_loss"])))
-    value, bound, radius = rank.tolist()
-    if edge["weight"] == 0.0:
-        bound = -radius  # as of moves without visits
-    return MoveInfo(
-        point=line[0][0],
-        visits=int(child["visits"]),
-        edge_visits=int(edge["visits"]),
-        winrate=winrate,
-        utility=sign * float(child["utility"]),
-        score_mean=sign * float(child["score"]),
-        score_stdev=_stdev(child),
-        lead=sign * float(child["lead"]),
-        prior=float(edge["prior"]),
-        lcb=winrate - radius * share,
-        utility_lcb=bound,
-        weight=float(edge["weight"]),
-        order=order,
-        pv=line[0],
-        pv_visits=line[1],
-        pv_edge_visits=line[2],
-        no_result=float(child["no_result"]),
-        choice=value,
-    )
+    lines: list[tuple[tuple[int, ...], ...]],
+) -> list[MoveInfo]:
+    """Moves with visits: by their edges, nodes, `ranks` [3, moves] as `rank_root` fills them, and variations."""
+    # As columns, since to read a field of one record takes as long as all of a column.
+    child = {name: children[name].astype(np.float64) for name in ("win_loss", "utility", "score", "score_sq", "lead")}
+    winrate = np.clip(0.5 + 0.5 * sign * child["win_loss"], 0.0, 1.0)
+    choice, bound, radius = ranks
+    columns = {
+        "visits": children["visits"],
+        "edge_visits": edges["visits"],
+        "winrate": winrate,
+        "utility": sign * child["utility"],
+        "score_mean": sign * child["score"],
+        "score_stdev": np.sqrt(np.maximum(0.0, child["score_sq"] - child["score"] ** 2)),
+        "lead": sign * child["lead"],
+        "prior": edges["prior"],
+        "lcb": winrate - radius * share,
+        "utility_lcb": np.where(edges["weight"] == 0.0, -radius, bound),  # as of moves without visits
+        "weight": edges["weight"],
+        "no_result": children["no_result"],
+        "choice": choice,
+    }
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [
+        MoveInfo(
+            point=line[0][0],
+            order=order,
+            pv=line[0],
+            pv_visits=line[1],
+            pv_edge_visits=line[2],
+            **dict(zip(columns, row, strict=True)),
+        )
+        for order, (row, line) in enumerate(zip(rows, lines, strict=True))
+    ]
 
 
 def _untried(
@@ -307,10 +314,10 @@ def _untried(
     sign: float,
     rest: list[tuple[int, float]],
     first: int,
-    known: dict[str, NDArray[np.float32] | None],
+    ownership: dict[str, NDArray[np.float32] | None],
 ) -> tuple[MoveInfo, ...]:
     """Moves without visits, (move index, prior), are shown with their parent's values; `first` is their order.
-    `known`: their ownership, where it is asked for."""
+    `ownership`: theirs, where it is asked for."""
     settings = space.context["settings"][0]
     shared: dict[str, Any] = {
         "visits": 0,
@@ -325,7 +332,7 @@ def _untried(
         "weight": 0.0,
         "pv_visits": (0,),
         "pv_edge_visits": (0,),
-        **known,
+        **ownership,
     }
     points = space.context["points"][0].tolist()
     return tuple(

@@ -50,9 +50,11 @@ RELEASE_SECONDS = 10.0
 
 FIRST_LOOK, DECIDED_EVERY = 32, 16
 """New visits before the first check whether the search is decided, and between two of them."""
-LEAVES_AT_FIRST, VISITS_A_LEAF = 16, 3
+LEAVES_AT_FIRST, VISITS_FOR_ANOTHER = 16, 2
 """Where a device evaluates leaves: how many may be under way in a tree of one visit, and how many visits of the root
 allow one more."""
+SMALL_REQUEST = 4
+"""Where fewer than LEAVES_AT_FIRST may be under way, a request has so many: the least that fills a call."""
 FULL_SHARE = 0.95
 """If more than this share of the nodes is left after a garbage collection, the tree counts as full."""
 
@@ -320,8 +322,7 @@ class Search:
             assert run is not None
             assert tree is not None
             try:
-                while self._iterate(run, tree.space, number):
-                    pass
+                self._take_part(run, tree.space, number)
             except BaseException as error:
                 with self._changed:
                     run.fail(error)
@@ -337,26 +338,26 @@ class Search:
         most = self.workers if self._run is None else self._run.most_workers
         return number >= min(self.workers, self._most_workers, most)
 
-    def _iterate(self, run: RunningSearch, space: Workspace, number: int) -> bool:
-        """One iteration (iteration.py) of each of a worker's requests, the oldest first. Returns False once the search
-        is over, or the worker has to rest and has nothing under way."""
-        requests = space.requests_of(number)
-        for buffers in requests:
-            collect(space, buffers)
-            with self._lock:
-                if run.reason is not None:
-                    return False  # what is under way when a search ends is lost; the next one settles the tree
-                is_spare = number >= self._most_workers  # how many there are at all does not change during a search
-                self._advance(run, space, requests, buffers, is_spare)
-                if run.reason is not None:
-                    self._changed.notify_all()
-                    return False
-            if buffers.asked > 0:
-                submit(space, buffers)
-            if run.course.leads:
+    def _take_part(self, run: RunningSearch, space: Workspace, number: int) -> None:
+        """Iterate (iteration.py) each of a worker's requests in turn, the oldest first, until the search is over, or
+        the worker has to rest and has nothing under way."""
+        requests, leads, is_spare = space.requests_of(number), run.course.leads, False
+        while not is_spare or any(each.under_way for each in requests):
+            for buffers in requests:
+                collect(space, buffers)
                 with self._lock:
-                    self._follow(run)
-        return not is_spare or any(each.under_way for each in requests)
+                    if run.reason is not None:
+                        return  # what is under way when a search ends is lost; the next one settles the tree
+                    is_spare = number >= self._most_workers  # how many there are at all does not change during a search
+                    self._advance(run, space, requests, buffers, is_spare)
+                    if run.reason is not None:
+                        self._changed.notify_all()
+                        return
+                if buffers.asked > 0:
+                    submit(space, buffers)
+                if leads:
+                    with self._lock:
+                        self._follow(run)
 
     def _follow(self, run: RunningSearch) -> None:
         """Report, or end the search, where the course does so before these leaves are in the tree."""
@@ -384,7 +385,9 @@ class Search:
         leaves, asked = buffers.under_way, buffers.asked
         room, left = SELECT_NOTHING, NO_CHECK
         if run.reason is None and not is_spare:
-            room, left = self._room(run, space, buffers), self._visits_left(run, leaves)
+            # Where the worker itself computes, it has one request and all the room there is.
+            room = run.room() if len(requests) == 1 else self._room(run, space, buffers)
+            left = self._visits_left(run, leaves)
         visits, outcome = advance(space, buffers, room, left)
         run.steps += 1
         run.visits += visits
@@ -406,20 +409,20 @@ class Search:
                 self._wait_for_others()
 
     def _room(self, run: RunningSearch, space: Workspace, buffers: WorkerBuffers) -> int:
-        """How many visits a request may begin now.
+        """How many visits a request of a device may begin now.
 
-        Where a device evaluates leaves, as many are under way as it wants, but few in a small tree and where few visits
-        are to come; and in few requests, all alike, since every call of the device costs something.
+        As many leaves are under way as it wants, but few in a small tree and where few visits are to come. A request
+        is whole or waits: each call of the device costs something, and is padded to a size that whole requests fill.
         """
-        at_once = space.evaluator.requests_in_flight
-        if at_once == 1:
-            return run.room()
-        batch = space.evaluator.fair_batch(len(buffers.leaves))
-        most = batch * at_once * min(self.workers, self._most_workers)
-        most = min(most, run.most_workers, LEAVES_AT_FIRST + run.visits // VISITS_A_LEAF)
-        share = -(-most // -(-most // batch))
-        room = most - run.in_flight + buffers.under_way
-        return min(run.room(), share, room) if 2 * room > share else 0
+        share = space.evaluator.fair_batch(len(buffers.leaves))
+        most = share * space.evaluator.requests_in_flight * min(self.workers, self._most_workers)
+        most = min(most, run.most_leaves, LEAVES_AT_FIRST + run.visits // VISITS_FOR_ANOTHER)
+        if most < LEAVES_AT_FIRST:
+            share = min(share, SMALL_REQUEST)
+        while share > LEAVES_AT_FIRST and 2 * share > most:
+            share //= 2  # rather two requests, of which one is prepared while the device computes the other
+        wanted = min(run.room(), share, most)
+        return wanted if run.in_flight - buffers.under_way + wanted <= most else 0
 
     def _visits_left(self, run: RunningSearch, leaves: int) -> float:
         """The most visits that may still come after these `leaves`, where it is time to see whether they can change the

@@ -22,7 +22,8 @@ from go_rules.agreement import chains
 from go_rules.game import Game
 from go_rules.points import NO_POINT, PASS, board_points, column_of, neighbours, row_of, to_vertex
 from go_rules.sgf.writer import coordinates, to_sgf
-from go_rules.tactics.ladder import LADDERS, find_ladders, new_ladder_work
+from go_rules.tactics.ladder import LADDERS, find_ladders
+from go_rules.tactics.ladder_board import new_ladder_work
 from nets.embedded import network_file
 from search.nobi.player import PuctPlayer
 from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest

@@ -85,29 +85,37 @@ def mark_banned(ctx, leaf):
         if growing and pos.captured[1] + pos.captured[2] == 0 and rules.suicide == 0:
             # Stones were only ever added: a first capture leaves a stone that no earlier position had.
             return
-    colour = np.int64(pos.to_play)
     for i in range(ctx.moves - 1):
         point = np.int64(ctx.points[i])
-        if pos.board[point] != EMPTY or (growing and _only_adds(pos, point, colour)):
-            continue
-        if is_legal(pos, point, colour, rules) and is_superko_banned(
-            pos, point, colour, rules, ctx.seen, leaf.keys, leaf.depth
-        ):
-            banned[point] = 1
+        if not growing:
+            _ban_superko(ctx, leaf, pos, point)
+        elif pos.liberties[point] == 1 and pos.chain[point] == point and pos.board[point] != EMPTY:
+            # Only what fills the last liberty of a chain takes stones off the board.
+            _ban_superko(ctx, leaf, pos, _last_liberty(pos, point))
 
 
-@kernel_part
-def _only_adds(pos, point, colour):
-    """Whether a stone at an empty point surely captures nothing and is not captured itself."""
-    alive = False
-    for i in range(4):
-        q = neighbour(point, i)
-        content = pos.board[q]
-        if content == EMPTY:
-            alive = True
-        elif content == 3 - colour and pos.liberties[pos.chain[q]] == 1:
-            return False
-    return alive
+@kernel
+def _ban_superko(ctx, leaf, pos, point):
+    """Mark an empty point where the side to move may not play for superko alone."""
+    colour = np.int64(pos.to_play)
+    rules = ctx.rules
+    if (
+        pos.board[point] == EMPTY
+        and is_legal(pos, point, colour, rules)
+        and is_superko_banned(pos, point, colour, rules, ctx.seen, leaf.keys, leaf.depth)
+    ):
+        leaf.banned[point] = 1
+
+
+@kernel
+def _last_liberty(pos, head):
+    """A liberty of the chain, of which it has one."""
+    stone = head
+    while True:
+        for i in range(4):
+            if pos.board[neighbour(stone, i)] == EMPTY:
+                return neighbour(stone, i)
+        stone = np.int64(pos.next[stone])
 
 
 @kernel

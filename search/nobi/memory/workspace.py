@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from go_rules.game import Game
 from go_rules.points import NO_POINT
 from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES, EvaluationRequest, Evaluator, Pending
-from nets.features import scratch_for
+from nets.features import Scratch, scratch_for
 from nets.symmetry import symmetry_permutations
 from nobi_machine.memory import MEGABYTE
 from search.nobi.leaves.nn_cache import Cache, new_cache
@@ -52,12 +52,13 @@ class Workspace:
         self.permutations = symmetry_permutations(width, height)
         self.points: list[int] = self.context["points"][0, : self.area].tolist()
         batch = parameters.batch_for(evaluator, width, height)
+        features = [scratch_for(evaluator) for _ in range(workers)]
         requests = workers * evaluator.requests_in_flight
-        self.workers = [WorkerBuffers(width, height, batch, seed + i, evaluator) for i in range(requests)]
+        self.workers = [WorkerBuffers(width, height, batch, seed + i, features[i % workers]) for i in range(requests)]
         """Those of the first request of each worker, then those of the second, and so on."""
         for each in self.workers:
             each.optimism[:] = parameters.policy_optimism
-        self.root_buffers = WorkerBuffers(width, height, len(self.permutations), seed - 1, evaluator)
+        self.root_buffers = WorkerBuffers(width, height, len(self.permutations), seed - 1, scratch_for(evaluator))
         """For the root, which the calling thread evaluates before the workers begin."""
         self.cache = cache or _largest_cache(self.area, parameters.cache_memory * MEGABYTE)
         self.tree = new_tree(self.area, parameters.memory * MEGABYTE, with_ownership)
@@ -122,8 +123,8 @@ class Kernels(NamedTuple):
 
     encode: Callable[[int, int, int], None]
     """`encode_leaves` of (count, view, n_symmetries)"""
-    advance: Callable[[int, int, int, float, int], tuple[int, int, int, int]]
-    """`advance_tree` of (leaves, asked, room, left, ripe)"""
+    advance: Callable[[int, int, int, float], tuple[int, int, int, int]]
+    """`advance_tree` of (leaves, asked, room, left)"""
 
 
 class EvaluationKernels(NamedTuple):
@@ -141,8 +142,9 @@ class EvaluationKernels(NamedTuple):
 class WorkerBuffers:
     """Memory that one worker writes to. Nobody else reads it, so no lock is needed."""
 
-    def __init__(self, width: int, height: int, batch: int, seed: int, evaluator: Evaluator) -> None:
-        """Make room for `batch` leaves on such boards. `seed`: for the random choices of the worker."""
+    def __init__(self, width: int, height: int, batch: int, seed: int, features: Scratch) -> None:
+        """Make room for `batch` leaves on such boards. `seed`: for the random choices of the worker. `features`: work
+        space of the encoder, which all requests of a worker share: what one has read of a board helps the others."""
         self.work = new_work(batch, seed)
         self.leaves = self.work.leaves
         spatial = np.zeros((batch, SPATIAL_PLANES, height, width), np.float32)
@@ -156,7 +158,7 @@ class WorkerBuffers:
         ]
         """What the network is asked for each number of leaves. The arrays are these buffers' own."""
         self.symmetries = np.zeros(batch, np.int64)
-        self.features = scratch_for(evaluator)
+        self.features = features
         self.under_way = 0
         """How many leaves were selected and are not in the tree yet."""
         self.keys = np.zeros(batch, np.uint64)

@@ -10,7 +10,8 @@ import pytest
 from go_rules.game import Game
 from go_rules.points import BLACK, NO_POINT, WHITE, board_points, column_of, point_at, row_of
 from go_rules.rules import KO_SIMPLE, Rules
-from go_rules.tactics.ladder import LADDERS, find_ladders, new_ladder_work
+from go_rules.tactics.ladder import LADDERS, find_ladders
+from go_rules.tactics.ladder_board import new_ladder_work
 from tests.go_rules.diagrams import game_from, rows_of
 from tests.go_rules.naive import NaiveGame, Point
 from tests.go_rules.random_play import play_randomly
@@ -186,6 +187,37 @@ def test_memory_is_by_position_and_size():
         fresh = np.zeros(1, LADDERS)
         find_ladders(game.position, new_ladder_work()[0], fresh)
         assert (fresh[0]["rows"] == rows).all()
+
+
+def test_what_an_earlier_reading_found_is_what_a_new_one_finds():
+    """Moves near the last one, so that many chains are short of liberties, and one in ten positions never read."""
+    kept = 0
+    for seed in range(30):
+        rng = random.Random(seed)
+        width, height = rng.choice([(9, 9), (19, 19), (7, 5)])
+        game = Game(width, height, Rules(ko=KO_SIMPLE))
+        work, memory = new_ladder_work()[0], np.zeros(64, LADDERS)
+        last = point_at(width // 2, height // 2)
+        for _ in range(2 * width * height):
+            colour = int(game.position["to_play"])
+            legal = [point for point in board_points(width, height) if game.is_legal(colour, point)]
+            near = [
+                point
+                for point in legal
+                if abs(column_of(point) - column_of(last)) < 3 > abs(row_of(point) - row_of(last))
+            ]
+            if not legal:
+                break
+            last = rng.choice(near if near and rng.random() < 0.7 else legal)
+            game.play(colour, last)
+            if rng.random() < 0.1:
+                continue
+            known = memory[find_ladders(game.position, work, memory)]
+            fresh = np.zeros(1, LADDERS)
+            find_ladders(game.position, new_ladder_work()[0], fresh)
+            assert (known["rows"] == fresh[0]["rows"]).all(), (seed, len(game.moves))
+            kept += int(known["n_readings"])
+    assert kept > 10_000
 
 
 def test_the_reader_leaves_the_position_alone_and_restores_its_board():

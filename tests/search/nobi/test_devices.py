@@ -63,12 +63,20 @@ def test_visits_are_exactly_as_asked(make: Maker, workers: int, count: int) -> N
     assert sum(move.edge_visits for move in result.moves) == count - 1
 
 
-@pytest.mark.parametrize(("count", "most"), [(8, 1), (80, 10), (1000, 64)])
+@pytest.mark.parametrize(("count", "most"), [(8, 1), (100, 3), (300, 17), (1000, 64)])
 def test_a_small_search_has_few_leaves_under_way(make: Maker, count: int, most: int) -> None:
     watched = Watched(FancifulEvaluator())
     player = make(watched, workers=2, batch=16, random_symmetry=False)
     player.search(SearchRequest(Game(9, 9), BLACK, visits(count)))
     assert most // 2 <= watched.most <= most
+
+
+def test_requests_are_of_sizes_that_fill_a_call(make: Maker) -> None:
+    result = make(Watched(FancifulEvaluator()), workers=2, batch=32).search(
+        SearchRequest(Game(13, 13), BLACK, visits(1000))
+    )
+    whole = sum(size * count for size, count in result.batches.items() if size in (16, 32))
+    assert whole > 0.8 * result.evaluations
 
 
 def test_a_worker_that_has_to_rest_first_collects_what_it_submitted(make: Maker) -> None:
