@@ -22,7 +22,7 @@ from gtp_engine.web.game import ANALYSE, ON_TIME, PLAY, OpenGame, require_level
 from gtp_engine.web.levels import LEVELS
 from gtp_engine.web.shared import SharedGame
 from gtp_engine.web.tree import Node
-from search.request import Limits
+from search.request import OWNERSHIP_AT_THE_END, Limits
 from search.result import RESIGN, SearchResult
 
 TEACHING_VISITS, TEACHING_SECONDS = 200, 3.0
@@ -202,16 +202,18 @@ class Contest:
 
     def _move(self, game: OpenGame, position: Game, stop: threading.Event) -> tuple[int, SearchResult]:
         """The engine's move, PASS or RESIGN, and the search that found it."""
-        level, clock, colour = LEVELS[game.level], game.clock, position.to_play
+        clock, colour = game.clock, position.to_play
         self._engine.sit_down(position, None if clock is None else clock.clock)
         session = self._engine.session
-        visits = level.visits_of(session.player)
-        if visits is None:
+        has_network = session.player.evaluator is not None
+        strength = LEVELS[game.level].strength(position.width, position.height, has_network)
+        if strength is None:
             decision = session.think(colour, stop)
             return decision.point, decision.result
         seconds = None if clock is None else session.move_limits(colour).seconds
-        result = session.analyse(Limits(visits, seconds, may_stop_early=False), stop)
-        point = level.choose(position, result, session.player, self._generator)
+        limits = Limits(strength.visits, seconds, may_stop_early=False)
+        result = session.analyse(limits, stop, report=OWNERSHIP_AT_THE_END)
+        point = strength.choose(position, result, session.player, self._generator)
         return legal_choice(position, colour, point, result), result
 
     def _judge(self, game: OpenGame, node: Node, stop: threading.Event) -> None:
