@@ -5,9 +5,9 @@
     make campaign-levels ARGS="settled"   # whether they end games: minutes
 
 GNU Go 3.8 at its levels 1 and 10 plays too; its level 1 is the zero of all ratings. Games are by Chinese rules with
-komi 7.5, in pairs with the same opening and colours exchanged. The next pair is played by two whose ratings so far are
-neighbours, or nearly, and who have played least for what their games cost. All games are kept in a file for each board
-size and network, and it goes on from those found there. Ratings are those of `nobi tournament`.
+komi 7.5, in pairs with the same opening and colours exchanged. Next play two whose ratings so far are near, and whose
+games have taken least time. All games are kept in a file for each board size and network, and it goes on from those
+found there (`--games 0` shows what they say). Ratings are those of `nobi tournament`.
 
 In `curve` a scale of strengths plays, from a hot policy to a search. It prints for each board size which temperatures,
 and above them which visits, are worth what the levels in gtp_engine/web/levels.py are to be worth: for temperatures a
@@ -21,7 +21,7 @@ import itertools
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -62,6 +62,8 @@ OPENING, OPENING_SHARE = Strength(1, 1.0), 0.5
 HOPELESS_LEAD, HOPELESS_WINRATE, HOPELESS_TIMES = 3.0, 0.01, 4
 """A game ends where one side is behind by so many points for each line of the board, and with such a winrate, in so
 many evaluations in turn: what strong players resign, weak ones may still win."""
+NEAR = 3
+"""Places by the ratings so far that players are apart at most. Those far apart say most of the whole scale."""
 LONGEST = 3
 """Moves for each point of the board after which the game is counted as it stands."""
 
@@ -201,13 +203,14 @@ class Tournament:
                 self._add(names, start.copy())
 
     def _next_pair(self) -> tuple[str, str]:
-        """The pair of neighbours, or of next but one, that has played least, where a game counts for the root of its
-        seconds: so the sum of the variances falls fastest."""
+        """The pair at most NEAR apart that has taken least time, and will have after a game as these players' usually
+        are: GNU Go 10 takes as long for one as others for twenty."""
         points, seconds = self.points()
         order = np.argsort(rate(points).elo, kind="stable").tolist()
         played = points + points.T
-        pairs = [*itertools.pairwise(order), *zip(order, order[2:], strict=False)]
-        first, second = min(pairs, key=lambda pair: np.sqrt(played[pair] * seconds[pair]))
+        cost = seconds.sum(axis=1) / np.maximum(1.0, played.sum(axis=1))
+        pairs = [pair for apart in range(NEAR, 0, -1) for pair in zip(order, order[apart:], strict=False)]
+        first, second = min(pairs, key=lambda pair: (1.0 + played[pair]) * (cost[pair[0]] + cost[pair[1]]))
         return self.names[first], self.names[second]
 
     def _add(self, names: tuple[str, str], game: Game) -> None:
@@ -237,19 +240,20 @@ def scale(_size: int) -> dict[str, Strength | int]:
     return {str(each): each for each in strengths} | FIXED
 
 
-def table(tournament: Tournament) -> Iterator[str]:
-    """Yield the ratings as rows of a table, the weakest first."""
-    points, _ = tournament.points()
-    ratings, names = rate(points), tournament.names
-    ranking = np.argsort(ratings.elo, kind="stable").tolist()
-    yield f"| {tournament.size}×{tournament.size} | above GNU Go 1, Elo | above the one before | points |"
-    yield "| --- | --- | --- | --- |"
-    for before, number in zip([None, *ranking], ranking, strict=False):
-        above = [ratings.difference(number, names.index(ZERO))]
-        above += [] if before is None else [ratings.difference(number, before)]
-        figures = [f"{difference:+.0f} ± {margin:.0f}" for difference, margin in above]
-        won, lost = points[number].sum(), points[:, number].sum()
-        yield f"| {names[number]} | {figures[0]} | {''.join(figures[1:])} | {won:g} of {won + lost:g} |"
+def table(tournaments: Sequence[Tournament]) -> Iterator[str]:
+    """Yield the ratings as the lines of a table: Elo above GNU Go 1, and of ours above the weaker one."""
+    rows = [[name.partition(",")[0]] for name in tournaments[0].names]
+    for tournament in tournaments:
+        ratings, zero = rate(tournament.points()[0]), tournament.names.index(ZERO)
+        for number, row in enumerate(rows):
+            pairs = [(number, zero), (number, number - 1)] if 0 < number < len(rows) - len(FIXED) else [(number, zero)]
+            figures = ["{:+.0f} ± {:.0f}".format(*ratings.difference(*pair)) for pair in pairs]
+            row += figures if number != zero else ["0"]
+            row += [""] * (2 - len(figures))
+    yield "| | " + " | ".join(f"{each.size}×{each.size} | step" for each in tournaments) + " |"
+    yield "| --- |" + " --- |" * (2 * len(tournaments))
+    yield from (f"| {' | '.join(row)} |" for row in rows)
+    yield "Games: " + ", ".join(f"{each.points()[0].sum():.0f} on {each.size}×{each.size}" for each in tournaments)
 
 
 def proposal(tournament: Tournament) -> str:
@@ -293,13 +297,16 @@ def main() -> int:
         print("\n".join(found) or "all levels end all finished positions well")
         return 1 if found else 0
     options.out.mkdir(parents=True, exist_ok=True)
+    tournaments = []
     for size in options.sizes:
         players = (ladder if options.what == "ladder" else scale)(size)
         file = options.out / f"{options.what}-{size}-{evaluator.attributes.name}.jsonl"
-        tournament = Tournament(size, players, evaluator, file)
-        tournament.go_on(SIZES[size] if options.games is None else options.games)
-        tournament.close()
-        print("\n".join([*table(tournament), *([proposal(tournament)] if options.what == "curve" else [])]), flush=True)
+        tournaments.append(Tournament(size, players, evaluator, file))
+        tournaments[-1].go_on(SIZES[size] if options.games is None else options.games)
+        tournaments[-1].close()
+    print("\n".join(table(tournaments)))
+    if options.what == "curve":
+        print("\n".join(map(proposal, tournaments)))
     return 0
 
 
