@@ -205,8 +205,7 @@ class Contest:
         clock, colour = game.clock, position.to_play
         self._engine.sit_down(position, None if clock is None else clock.clock)
         session = self._engine.session
-        has_network = session.player.evaluator is not None
-        strength = LEVELS[game.level].strength(position.width, position.height, has_network)
+        strength = LEVELS[game.level].strength(position, session.player)
         if strength is None:
             decision = session.think(colour, stop)
             return decision.point, decision.result

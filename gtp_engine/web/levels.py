@@ -1,8 +1,8 @@
-"""How strongly the engine plays: twelve levels, of which eleven are calibrated to be 100 Elo apart.
+"""How strongly the engine plays: twelve levels, of which eleven are made to be 100 Elo apart with the embedded network.
 
-The weaker ones draw moves from the network's policy, the hotter the weaker; the stronger ones search with few visits;
-the last one is the search as configured. What a temperature or visits are worth differs by the board's size and by the
-network. `make campaign-levels` measures it.
+They draw moves from the network's policy, the hotter the weaker; where that is not enough they search, with few visits.
+The last one is the search as configured. What a temperature or visits are worth depends on the board's size and the
+network: `make campaign-levels` measures it. Other players than `nobi` and `policy` search at every level.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FLOOR = 1e-4
 SETTLED = 0.95
 """Nor are those at points whose |ownership| is more than this: there is nothing left to play for."""
 LEAST_VISITS = 30
-"""Of players without a network on the lowest level; each level has half as many again."""
+"""Of players that cannot draw moves from a policy, on the lowest level; each level has half as many again."""
 
 
 class Strength(NamedTuple):
@@ -47,8 +47,7 @@ class Strength(NamedTuple):
 
         The policy passes only where it likes nothing better. Where the result has no ownership, it may draw any move.
         """
-        parameters = player.parameters
-        if not isinstance(parameters, SearchParameters) or self.visits != 1:
+        if self.visits > 1:
             return player.choose(game, result)
         likeliest = max(result.moves, key=lambda move: move.prior)
         ownership = [] if result.ownership is None else result.ownership.tolist()
@@ -64,7 +63,10 @@ class Strength(NamedTuple):
             )
         )
         drawn = dataclasses.replace(
-            parameters, temperature=self.temperature, temperature_early=self.temperature, temperature_only_below=1.0
+            player.parameters,
+            temperature=self.temperature,
+            temperature_early=self.temperature,
+            temperature_only_below=1.0,
         )
         return choose_move(game, dataclasses.replace(result, moves=moves), drawn, generator)
 
@@ -85,6 +87,11 @@ FULL = 12
 """The level that is the search as configured."""
 
 
+def calibrated(width: int, height: int) -> tuple[Strength, ...]:
+    """Return the strengths on a board: those of the square nearest in size that was measured."""
+    return CALIBRATED[min(CALIBRATED, key=lambda side: abs(side - math.sqrt(width * height)))]
+
+
 @dataclass(frozen=True)
 class Level:
     """One of the strengths that a person may choose to play against."""
@@ -102,15 +109,13 @@ class Level:
             f"{abs(above)} Elo {'above' if above > 0 else 'below'} GNU Go" if above else "about GNU Go at its level 1"
         )
 
-    def strength(self, width: int, height: int, has_network: bool) -> Strength | None:
-        """Return what makes this level on a board, for a player with a network or without one; None where the
-        configuration and the clock say it."""
+    def strength(self, game: Game, player: Player) -> Strength | None:
+        """Return what makes this level in a game of this player's; None where configuration and clock say it."""
         if self.id == FULL:
             return None
-        if not has_network:
+        if player.evaluator is None or not isinstance(player.parameters, SearchParameters):
             return Strength(round(LEAST_VISITS * 1.5 ** (self.id - 1)))
-        side = math.sqrt(width * height)
-        return CALIBRATED[min(CALIBRATED, key=lambda size: abs(size - side))][self.id - 1]
+        return calibrated(game.width, game.height)[self.id - 1]
 
 
 LEVELS = {number: Level(number) for number in range(1, FULL + 1)}

@@ -17,7 +17,6 @@ cubic through the ratings says it, for visits lines between their logarithms.
 from __future__ import annotations
 
 import argparse
-import itertools
 import shutil
 import sys
 import time
@@ -36,7 +35,7 @@ from go_rules.rule_names import PRESETS
 from gtp_engine.match.client import GtpClient
 from gtp_engine.session.estimate import estimate, is_finished, judged
 from gtp_engine.tournament.results import rate
-from gtp_engine.web.levels import CALIBRATED, LEVELS, STEP, WEAKEST, Strength
+from gtp_engine.web.levels import CALIBRATED, STEP, WEAKEST, Strength, calibrated
 from nets.evaluator import Evaluator
 from search.nobi.parameters import SearchParameters
 from search.nobi.player import PuctPlayer
@@ -231,7 +230,9 @@ class Tournament:
 
 def ladder(size: int) -> dict[str, Strength | int]:
     """Return the players of `ladder` by their names, which say what a level is made of: it may be changed."""
-    return {f"level {number}, {each}": each for number, each in enumerate(CALIBRATED[size], start=1)} | FIXED
+    levels = [(f"level {number}, {each}", each) for number, each in enumerate(CALIBRATED[size], start=1)]
+    weak = 1 - WEAKEST // STEP
+    return dict([*levels[:weak], (ZERO, FIXED[ZERO]), *levels[weak:]]) | FIXED
 
 
 def scale(_size: int) -> dict[str, Strength | int]:
@@ -243,17 +244,20 @@ def scale(_size: int) -> dict[str, Strength | int]:
 def table(tournaments: Sequence[Tournament]) -> Iterator[str]:
     """Yield the ratings as the lines of a table: Elo above GNU Go 1, and of ours above the weaker one."""
     rows = [[name.partition(",")[0]] for name in tournaments[0].names]
+    ours = [number for number, name in enumerate(tournaments[0].names) if name not in FIXED]
     for tournament in tournaments:
         ratings, zero = rate(tournament.points()[0]), tournament.names.index(ZERO)
         for number, row in enumerate(rows):
-            pairs = [(number, zero), (number, number - 1)] if 0 < number < len(rows) - len(FIXED) else [(number, zero)]
-            figures = ["{:+.0f} ± {:.0f}".format(*ratings.difference(*pair)) for pair in pairs]
-            row += figures if number != zero else ["0"]
-            row += [""] * (2 - len(figures))
+            row.append("0" if number == zero else "{:+.0f} ± {:.0f}".format(*ratings.difference(number, zero)))
+            weaker = ours[ours.index(number) - 1] if number in ours[1:] else None
+            row.append("" if weaker is None else "{:+.0f} ± {:.0f}".format(*ratings.difference(number, weaker)))
     yield "| | " + " | ".join(f"{each.size}×{each.size} | step" for each in tournaments) + " |"
     yield "| --- |" + " --- |" * (2 * len(tournaments))
     yield from (f"| {' | '.join(row)} |" for row in rows)
-    yield "Games: " + ", ".join(f"{each.points()[0].sum():.0f} on {each.size}×{each.size}" for each in tournaments)
+    for tournament in tournaments:
+        points = tournament.points()[0]
+        step, margin = (each / (len(ours) - 1) for each in rate(points).difference(ours[-1], ours[0]))
+        yield f"Mean step on {tournament.size}×{tournament.size}: {step:+.0f} ± {margin:.0f} in {points.sum():.0f} games"
 
 
 def proposal(tournament: Tournament) -> str:
@@ -273,14 +277,13 @@ def proposal(tournament: Tournament) -> str:
 
 def faults(evaluator: Evaluator) -> Iterator[str]:
     """Yield what the levels do wrong in the positions of finished_positions.py."""
-    for position, level in itertools.product(positions(), LEVELS.values()):
-        strength = level.strength(position.game.width, position.game.height, has_network=True)
-        if strength is not None:
+    for position in positions():
+        for level, strength in enumerate(calibrated(position.game.width, position.game.height), start=1):
             side = Ours(strength, evaluator)
             said = fault(evaluator, side.move, position)
             side.close()
             if said:
-                yield f"level {level.id}, {position}: {said}"
+                yield f"level {level}, {position}: {said}"
 
 
 def main() -> int:

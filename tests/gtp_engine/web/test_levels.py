@@ -16,7 +16,7 @@ from go_rules.rule_names import PRESETS
 from go_rules.scoring import result_text
 from gtp_engine.errors import Refused
 from gtp_engine.web.counting import Count
-from gtp_engine.web.levels import CALIBRATED, FLOOR, FULL, LEVELS, Strength
+from gtp_engine.web.levels import CALIBRATED, FLOOR, FULL, LEVELS, Strength, calibrated
 from nets.evaluator import Evaluator
 from search.result import MoveInfo, SearchResult
 from tests.campaigns.finished_positions import fault, network, positions
@@ -41,7 +41,7 @@ def chosen(temperature: float, priors: dict[int, float], game: Game, owned: dict
     if owned is not None:
         ownership = np.array([owned.get(point, 0.0) for point in board_points(game.width, game.height)], np.float32)
         result = dataclasses.replace(result, ownership=ownership)
-    return {Strength(1, temperature).choose(game, result, player, generator) for _ in range(300)}  # type: ignore[arg-type]
+    return {Strength(1, temperature).choose(game, result, player, generator) for _ in range(300)}
 
 
 def test_the_weaker_levels_play_more_than_the_likeliest_move_but_nothing_senseless() -> None:
@@ -64,25 +64,23 @@ def test_every_level_passes_where_the_policy_likes_nothing_better() -> None:
 
 
 @pytest.mark.parametrize("size", CALIBRATED)
-def test_levels_grow(size: int) -> None:
-    strengths = CALIBRATED[size]
-    assert len(strengths) == FULL - 1
-    for weaker, stronger in pairwise(strengths):
-        assert (weaker.visits, -weaker.temperature) < (stronger.visits, -stronger.temperature)
-    made = [level.strength(size, size, has_network=False) for level in LEVELS.values()]
-    assert made.pop() is None
-    visits = [each.visits for each in made if each is not None]
-    assert len(visits) == FULL - 1
-    assert visits == sorted(set(visits))
+def test_levels_grow_with_a_network_and_without(size: int, evaluator: Evaluator) -> None:
+    game, player = Game(size, size), FakePlayer()
+    for player.evaluator in (None, evaluator):
+        *strengths, full = (level.strength(game, player) for level in LEVELS.values())
+        assert full is None
+        assert len(strengths) == FULL - 1
+        for weaker, stronger in pairwise(strengths):
+            assert weaker is not None
+            assert stronger is not None
+            assert (weaker.visits, -weaker.temperature) < (stronger.visits, -stronger.temperature)
 
 
 @pytest.mark.parametrize("level", [1, 6, 11])
 @pytest.mark.parametrize("wanted", ["dame in the middle, 9x9, Black to move", "a row of dame, 9x9, White to move"])
 def test_a_finished_game_is_ended(wanted: str, level: int, evaluator: Evaluator) -> None:
     position = next(position for position in positions() if str(position) == wanted)
-    strength = LEVELS[level].strength(9, 9, has_network=True)
-    assert strength is not None
-    side = Ours(strength, evaluator)
+    side = Ours(calibrated(9, 9)[level - 1], evaluator)
     assert fault(evaluator, side.move, position) == ""
     side.close()
 
