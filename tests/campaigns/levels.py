@@ -255,9 +255,9 @@ def table(tournaments: Sequence[Tournament]) -> Iterator[str]:
     yield "| --- |" + " --- |" * (2 * len(tournaments))
     yield from (f"| {' | '.join(row)} |" for row in rows)
     for tournament in tournaments:
-        points = tournament.points()[0]
+        points, size = tournament.points()[0], tournament.size
         step, margin = (each / (len(ours) - 1) for each in rate(points).difference(ours[-1], ours[0]))
-        yield f"Mean step on {tournament.size}×{tournament.size}: {step:+.0f} ± {margin:.0f} in {points.sum():.0f} games"
+        yield f"{size}×{size}: {step:+.0f} ± {margin:.0f} for a step on average, {points.sum():.0f} games"
 
 
 def proposal(tournament: Tournament) -> str:
