@@ -230,7 +230,9 @@ class Tournament:
 
 def ladder(size: int) -> dict[str, Strength | int]:
     """Return the players of `ladder` by their names, which say what a level is made of: it may be changed."""
-    levels = [(f"level {number}, {each}", each) for number, each in enumerate(CALIBRATED[size], start=1)]
+    levels: list[tuple[str, Strength | int]] = [
+        (f"level {number}, {each}", each) for number, each in enumerate(CALIBRATED[size], start=1)
+    ]
     weak = 1 - WEAKEST // STEP
     return dict([*levels[:weak], (ZERO, FIXED[ZERO]), *levels[weak:]]) | FIXED
 
