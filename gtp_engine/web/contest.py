@@ -28,7 +28,7 @@ from gtp_engine.web.refusals import Translated
 from gtp_engine.web.reviewing import GameReview, Interrupted
 from gtp_engine.web.shared import SharedGame
 from gtp_engine.web.tree import Node
-from search.request import Limits
+from search.request import OWNERSHIP_AT_THE_END, Limits
 from search.result import RESIGN, SearchResult
 
 TEACHING = Limits(200, 3.0, may_stop_early=False)
@@ -240,16 +240,17 @@ class Contest:
 
     def _move(self, game: OpenGame, position: Game, stop: threading.Event) -> tuple[int, SearchResult]:
         """The engine's move, PASS or RESIGN, and the search that found it."""
-        level, clock, colour = LEVELS[game.level], game.clock, position.to_play
+        clock, colour = game.clock, position.to_play
         self._engine.sit_down(position, None if clock is None else clock.clock)
         session = self._engine.session
-        visits = level.visits_of(session.player)
-        if visits is None:
+        strength = LEVELS[game.level].strength(position, session.player)
+        if strength is None:
             decision = session.think(colour, stop)
             return decision.point, decision.result
         seconds = None if clock is None else session.move_limits(colour).seconds
-        result = session.analyse(Limits(visits, seconds, may_stop_early=False), stop)
-        point = level.choose(position, result, session.player, self._generator)
+        limits = Limits(strength.visits, seconds, may_stop_early=False)
+        result = session.analyse(limits, stop, report=OWNERSHIP_AT_THE_END)
+        point = strength.choose(position, result, session.player, self._generator)
         return legal_choice(position, colour, point, result), result
 
     def _judge(self, game: OpenGame, node: Node, limits: Limits, stop: threading.Event) -> JudgedMove | None:

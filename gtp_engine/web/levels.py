@@ -1,26 +1,95 @@
-"""How strongly the engine plays: twelve levels, from moves drawn from the network's policy to the search as configured.
+"""How strongly the engine plays: twelve levels, of which eleven are made to be 100 Elo apart with the embedded network.
 
-They are not calibrated: nobody has measured yet how many stones lie between two of them.
+They draw moves from the network's policy, the hotter the weaker; where that is not enough they search, with few visits.
+The last one is the search as configured. What a temperature or visits are worth depends on the board's size and the
+network: `make campaign-levels` measures it. Other players than `nobi` and `policy` search at every level.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from go_rules.game import Game
-from go_rules.points import PASS
+from go_rules.points import PASS, board_points
 from search.nobi.move_choice import choose_move
 from search.nobi.parameters import SearchParameters
 from search.player import Player
 from search.result import SearchResult
 
-FLOOR = 0.03
-"""Moves are not drawn that are so much less likely than the likeliest: in settled positions those make no sense."""
+FLOOR = 1e-4
+"""Moves are not drawn that are so much less likely than the likeliest."""
+SETTLED = 0.95
+"""Nor are those at points whose |ownership| is more than this: there is nothing left to play for."""
 LEAST_VISITS = 30
-"""Of players without a network on the lowest level; each level has half as many again."""
+"""Of players that cannot draw moves from a policy, on the lowest level; each level has half as many again."""
+
+
+class Strength(NamedTuple):
+    """What makes a level on boards of some size."""
+
+    visits: int
+    """Of a move; 1 for the network's policy alone."""
+    temperature: float = 0.0
+    """At which moves are drawn from the policy; 0 plays the likeliest."""
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        return f"temperature {self.temperature:g}" if self.visits == 1 else f"{self.visits} visits"
+
+    def choose(self, game: Game, result: SearchResult, player: Player, generator: np.random.Generator) -> int:
+        """Return the move to play after a search with these visits, PASS or RESIGN.
+
+        The policy passes only where it likes nothing better. Where the result has no ownership, it may draw any move.
+        """
+        if self.visits > 1:
+            return player.choose(game, result)
+        likeliest = max(result.moves, key=lambda move: move.prior)
+        ownership = [] if result.ownership is None else result.ownership.tolist()
+        owned = dict(zip(board_points(game.width, game.height), ownership, strict=False))
+        moves = tuple(
+            dataclasses.replace(move, choice=0.0)
+            for move in result.moves
+            if move is likeliest
+            or (
+                PASS not in (move.point, likeliest.point)
+                and move.prior >= FLOOR * likeliest.prior
+                and abs(owned.get(move.point, 0.0)) <= SETTLED
+            )
+        )
+        drawn = dataclasses.replace(
+            player.parameters,
+            temperature=self.temperature,
+            temperature_early=self.temperature,
+            temperature_only_below=1.0,
+        )
+        return choose_move(game, dataclasses.replace(result, moves=moves), drawn, generator)
+
+
+def _made_of(temperatures: Sequence[float], visits: Sequence[int] = ()) -> tuple[Strength, ...]:
+    return *(Strength(1, each) for each in temperatures), *map(Strength, visits)
+
+
+CALIBRATED = {
+    9: _made_of((2.35, 2.15, 1.95, 1.75, 1.55, 1.35, 1.1, 0.85, 0.5, 0.1), (4,)),
+    13: _made_of((2.5, 2.25, 2.0, 1.82, 1.66, 1.5, 1.36, 1.2, 1.03, 0.86, 0.69)),
+    19: _made_of((2.25, 2.12, 1.97, 1.82, 1.72, 1.61, 1.51, 1.42, 1.33, 1.24, 1.15)),
+}
+"""The strengths of all levels but the last, the weakest first, by the board's side."""
+WEAKEST, STEP = -300, 100
+"""Elo of the first level above GNU Go 3.8 at its level 1, and of each level above the one before, as calibrated."""
+FULL = 12
+"""The level that is the search as configured."""
+
+
+def calibrated(width: int, height: int) -> tuple[Strength, ...]:
+    """Return the strengths on a board: those of the square nearest in size that was measured."""
+    return CALIBRATED[min(CALIBRATED, key=lambda side: abs(side - math.sqrt(width * height)))]
 
 
 @dataclass(frozen=True)
@@ -28,50 +97,26 @@ class Level:
     """One of the strengths that a person may choose to play against."""
 
     id: int
-    visits: int | None
-    """Of a move; 1 for the network's policy alone, None for what the configuration and the clock allow."""
-    temperature: float = 0.0
-    """At which moves are drawn from the policy; 0 plays the likeliest."""
+    """1 is the weakest."""
 
     @property
     def name(self) -> str:
         """What pages call it."""
-        if self.visits is None:
+        above = WEAKEST + STEP * (self.id - 1)
+        if self.id == FULL:
             return "full strength"
-        return f"{self.visits} visits" if self.visits > 1 else f"no search, temperature {self.temperature:g}"
-
-    def visits_of(self, player: Player) -> int | None:
-        """Return how many visits a player has for a move; None where the configuration says it."""
-        if self.visits is None or player.evaluator is not None:
-            return self.visits
-        return round(LEAST_VISITS * 1.5 ** (self.id - 1))
-
-    def choose(self, game: Game, result: SearchResult, player: Player, generator: np.random.Generator) -> int:
-        """Return the move to play after a search with this level's visits, PASS or RESIGN.
-
-        The policy passes only where it likes nothing better.
-        """
-        parameters = player.parameters
-        if not isinstance(parameters, SearchParameters) or self.visits != 1:
-            return player.choose(game, result)
-        likeliest = max(result.moves, key=lambda move: move.prior)
-        moves = tuple(
-            dataclasses.replace(move, choice=0.0)
-            for move in result.moves
-            if move.prior >= FLOOR * likeliest.prior and (move.point == PASS) == (likeliest.point == PASS)
+        return (
+            f"{abs(above)} Elo {'above' if above > 0 else 'below'} GNU Go" if above else "about GNU Go at its level 1"
         )
-        drawn = dataclasses.replace(
-            parameters, temperature=self.temperature, temperature_early=self.temperature, temperature_only_below=1.0
-        )
-        return choose_move(game, dataclasses.replace(result, moves=moves), drawn, generator)
+
+    def strength(self, game: Game, player: Player) -> Strength | None:
+        """Return what makes this level in a game of this player's; None where configuration and clock say it."""
+        if self.id == FULL:
+            return None
+        if player.evaluator is None or not isinstance(player.parameters, SearchParameters):
+            return Strength(round(LEAST_VISITS * 1.5 ** (self.id - 1)))
+        return calibrated(game.width, game.height)[self.id - 1]
 
 
-LEVELS = {
-    level.id: level
-    for level in (
-        *(Level(number, 1, temperature) for number, temperature in enumerate((3.0, 2.0, 1.4, 1.0, 0.6, 0.0), start=1)),
-        *(Level(number, visits) for number, visits in enumerate((4, 16, 64, 200, 600, None), start=7)),
-    )
-}
+LEVELS = {number: Level(number) for number in range(1, FULL + 1)}
 """All levels, the weakest first."""
-FULL = 12

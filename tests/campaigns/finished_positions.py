@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,6 +33,7 @@ from nets.open import open_network
 from search.nobi.parameters import SearchParameters
 from search.nobi.player import PuctPlayer
 from search.request import Limits, SearchRequest
+from search.result import SearchResult
 
 FILE = Path(__file__).with_suffix(".sgf")
 MOST = 2
@@ -73,7 +74,21 @@ def positions() -> Iterator[Position]:
         yield Position(name, other, dead, read.result)
 
 
-def fault(player: PuctPlayer, position: Position, visits: int) -> str:
+Think = Callable[[Game], tuple[int, SearchResult]]
+"""Chooses a move for the side to move. Returns it, and the search that found it."""
+
+
+def searching(player: PuctPlayer, visits: int) -> Think:
+    """Return what thinks as the engine does in a game, with so many visits."""
+
+    def think(game: Game) -> tuple[int, SearchResult]:
+        result = player.search(SearchRequest(game, game.to_play, Limits(visits=visits), fresh=True))
+        return player.choose(game, result), result
+
+    return think
+
+
+def fault(evaluator: Evaluator, think: Think, position: Position) -> str:
     """Play a position to its end. Return what was wrong, in a line; nothing if all was well."""
     game = position.game.copy()
     owners = agreed_owners(game, position.dead)
@@ -81,8 +96,7 @@ def fault(player: PuctPlayer, position: Position, visits: int) -> str:
     winner = BLACK if position.result.startswith("B") else WHITE
     for number in range(LONGEST):
         colour = game.to_play
-        result = player.search(SearchRequest(game, colour, Limits(visits=visits), fresh=True))
-        point = player.choose(game, result)
+        point, result = think(game)
         winrate = result.winrate if colour == winner else 1.0 - result.winrate
         shares = " ".join(f"{to_vertex(move.point, game.height)} {move.visits}" for move in result.moves[:4])
         said = f"winrate of {COLOUR_NAMES[winner]} {winrate:.3f}, visits {shares}"
@@ -95,7 +109,7 @@ def fault(player: PuctPlayer, position: Position, visits: int) -> str:
         game.play(colour, point)
         if is_finished(game):
             break
-    found = estimate(game, lambda before, colour: judged(player.evaluator, before, colour, lambda: False))
+    found = estimate(game, lambda before, colour: judged(evaluator, before, colour, lambda: False))
     score = agreed_score(game, found.dead)
     return "" if (score > 0) == (winner == WHITE) else f"ends as {result_text(score)} and not as {position.result}"
 
@@ -122,10 +136,11 @@ def main() -> int:
     options = parser.parse_args()
     evaluator = network(options.net, options.precision)
     player = new_player(evaluator, options.seed)
+    think = searching(player, options.visits)
     tried = failed = 0
     for position in positions():
         tried += 1
-        said = fault(player, position, options.visits)
+        said = fault(evaluator, think, position)
         if said:
             failed += 1
             print(f"{position}: {said}", flush=True)

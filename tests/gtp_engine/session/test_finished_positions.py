@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from search.nobi.player import PuctPlayer
-from tests.campaigns.finished_positions import fault, network, new_player, positions
+from tests.campaigns.finished_positions import fault, network, new_player, positions, searching
 
 
 @pytest.fixture(scope="module")
@@ -30,4 +30,4 @@ def player() -> Iterator[PuctPlayer]:
 )
 def test_a_finished_game_is_ended(wanted: str, player: PuctPlayer) -> None:
     position = next(position for position in positions() if str(position) == wanted)
-    assert fault(player, position, 50) == ""
+    assert fault(player.evaluator, searching(player, 50), position) == ""

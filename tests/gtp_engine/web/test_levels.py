@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from itertools import pairwise
 
@@ -15,8 +16,11 @@ from go_rules.rule_names import PRESETS
 from go_rules.scoring import result_text
 from gtp_engine.errors import Refused
 from gtp_engine.web.counting import Count
-from gtp_engine.web.levels import FLOOR, LEVELS
+from gtp_engine.web.levels import CALIBRATED, FLOOR, FULL, LEVELS, Strength, calibrated
+from nets.evaluator import Evaluator
 from search.result import MoveInfo, SearchResult
+from tests.campaigns.finished_positions import fault, network, positions
+from tests.campaigns.levels import Ours
 from tests.gtp_engine.fakes import FakePlayer
 
 
@@ -32,33 +36,58 @@ def result_with(priors: dict[int, float]) -> SearchResult:
     return SearchResult(1, 1, 0.5, 0.0, 0.0, 10.0, 0.0, 1.0, moves)
 
 
-def chosen(level: int, priors: dict[int, float], game: Game) -> set[int]:
-    player, generator = FakePlayer(), np.random.default_rng(1)
-    return {LEVELS[level].choose(game, result_with(priors), player, generator) for _ in range(300)}  # type: ignore[arg-type]
+def chosen(temperature: float, priors: dict[int, float], game: Game, owned: dict[int, float] | None = None) -> set[int]:
+    player, generator, result = FakePlayer(), np.random.default_rng(1), result_with(priors)
+    if owned is not None:
+        ownership = np.array([owned.get(point, 0.0) for point in board_points(game.width, game.height)], np.float32)
+        result = dataclasses.replace(result, ownership=ownership)
+    return {Strength(1, temperature).choose(game, result, player, generator) for _ in range(300)}
 
 
 def test_the_weaker_levels_play_more_than_the_likeliest_move_but_nothing_senseless() -> None:
     game = Game(9, 9)
     points = board_points(9, 9)
     priors = {points[0]: 0.5, points[1]: 0.3, points[2]: 0.1, points[3]: 0.5 * FLOOR / 2, PASS: 0.05}
-    assert chosen(1, priors, game) == set(points[:3])
-    assert chosen(6, priors, game) == {points[0]}
+    assert chosen(3.0, priors, game) == set(points[:3])
+    assert chosen(0.0, priors, game) == {points[0]}
+
+
+def test_settled_points_are_not_drawn_but_for_the_likeliest() -> None:
+    game, points = Game(9, 9), board_points(9, 9)
+    priors = {points[0]: 0.5, points[1]: 0.3, points[2]: 0.1}
+    assert chosen(3.0, priors, game, {points[0]: 1.0, points[1]: -1.0}) == {points[0], points[2]}
 
 
 def test_every_level_passes_where_the_policy_likes_nothing_better() -> None:
     game, points = Game(9, 9, *PRESETS["japanese"]), board_points(9, 9)
-    for level in range(1, 7):
-        assert chosen(level, {PASS: 0.4, points[0]: 0.35, points[1]: 0.25}, game) == {PASS}
+    assert chosen(3.0, {PASS: 0.4, points[0]: 0.35, points[1]: 0.25}, game) == {PASS}
 
 
-def test_levels_grow_and_those_of_players_without_a_network_too() -> None:
-    player = FakePlayer()
-    levels = list(LEVELS.values())
-    assert [level.id for level in levels] == list(range(1, 13))
-    for weaker, stronger in pairwise(levels[:-1]):
-        assert (weaker.visits, -weaker.temperature) < (stronger.visits, -stronger.temperature)
-        assert (weaker.visits_of(player) or 0) < (stronger.visits_of(player) or 0)
-    assert levels[-1].visits_of(player) is None
+@pytest.mark.parametrize("size", CALIBRATED)
+def test_levels_grow_with_a_network_and_without(size: int, evaluator: Evaluator) -> None:
+    game, player = Game(size, size), FakePlayer()
+    for player.evaluator in (None, evaluator):
+        *strengths, full = (level.strength(game, player) for level in LEVELS.values())
+        assert full is None
+        assert len(strengths) == FULL - 1
+        for weaker, stronger in pairwise(strengths):
+            assert weaker is not None
+            assert stronger is not None
+            assert (weaker.visits, -weaker.temperature) < (stronger.visits, -stronger.temperature)
+
+
+@pytest.mark.parametrize("level", [1, 6, 11])
+@pytest.mark.parametrize("wanted", ["dame in the middle, 9x9, Black to move", "a row of dame, 9x9, White to move"])
+def test_a_finished_game_is_ended(wanted: str, level: int, evaluator: Evaluator) -> None:
+    position = next(position for position in positions() if str(position) == wanted)
+    side = Ours(calibrated(9, 9)[level - 1], evaluator)
+    assert fault(evaluator, side.move, position) == ""
+    side.close()
+
+
+@pytest.fixture(scope="module")
+def evaluator() -> Evaluator:
+    return network("strong", "auto")
 
 
 @pytest.mark.parametrize("name", PRESETS)
