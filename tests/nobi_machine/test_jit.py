@@ -98,6 +98,12 @@ def test_kernels_run_as_python_too(tmp_path):
     assert run(tmp_path, NUMBA_DISABLE_JIT="1", PYTHONWARNINGS="ignore") == [value, "0"]
 
 
+def test_who_waits_for_no_compiler_has_the_same_results(tmp_path):
+    value, _ = run(tmp_path / "compiled")
+    plain = "from nobi_machine import jit; waiting = jit.waiting_for_no_compiler(); waiting.__enter__()\n"
+    assert run(tmp_path / "plain", plain + PROGRAM) == [value, "0"]
+
+
 def test_kernels_count_no_references(tmp_path):
     """Else they would, of each array of the tree that they read."""
     program = """
