@@ -16,7 +16,9 @@ import numpy as np
 
 from go_rules.game import Game
 from go_rules.points import BLACK
+from go_rules.tactics.ladder import find_ladders
 from nets.evaluator import ConstantEvaluator
+from nets.features import new_scratch
 from nobi_machine.streams import guard_stdin
 from search.nobi.game_tree import place_root
 from search.nobi.iteration import NO_CHECK, SELECT_NOTHING, advance, collect, submit
@@ -37,10 +39,13 @@ PARAMETERS = SearchParameters(memory=16, cache_memory=16, workers=1)
 
 
 def compile_all() -> None:
-    """Compile every kernel of a search, those that take longest first.
+    """Compile every kernel of a search: ladders, which the parent's encoder needs when the rules are compiled, then
+    what takes longest.
 
     Meanwhile the parent compiles the rules and what its network needs, calibrates it and calls `compile_ends`.
     """
+    features = new_scratch()
+    find_ladders(Game(SIDE, SIDE).position, features.ladder[0], features.ladders)
     _compile_iteration(_small_workspace())
     for compile_some in reversed(_ends()):  # the parent may be at them already
         compile_some()

@@ -86,13 +86,13 @@ def mark_banned(ctx, leaf):
             # Stones were only ever added: a first capture leaves a stone that no earlier position had.
             return
     colour = np.int64(pos.to_play)
+    # Slices, because arrays inside records are types of their own, for which the rules would be compiled again.
+    seen, keys = ctx.seen[:], leaf.keys[:]
     for i in range(ctx.moves - 1):
         point = np.int64(ctx.points[i])
         if pos.board[point] != EMPTY or (growing and _only_adds(pos, point, colour)):
             continue
-        if is_legal(pos, point, colour, rules) and is_superko_banned(
-            pos, point, colour, rules, ctx.seen, leaf.keys, leaf.depth
-        ):
+        if is_legal(pos, point, colour, rules) and is_superko_banned(pos, point, colour, rules, seen, keys, leaf.depth):
             banned[point] = 1
 
 
