@@ -14,11 +14,12 @@ import click
 from gtp_engine.configuration.configuration import tell
 from gtp_engine.configuration.parameters import Number
 from gtp_engine.configuration.sources import load
-from gtp_engine.errors import UserError
+from gtp_engine.errors import UserError, explain
 from gtp_engine.web.command import LOCAL, PORT, listen, serve
 from nobi_machine.cache import data_root
 from nobi_machine.files import read_regular, write_whole
 from nobi_machine.locks import folder_for_one
+from nobi_machine.streams import note
 
 LINGER = 60.0
 START_SECONDS = 30.0
@@ -40,6 +41,13 @@ def board(linger: float) -> None:
     """
     folder = data_root() / "board"
     link = folder / "link"
+
+    def keep(text: str) -> None:
+        try:
+            write_whole(link, text.encode())
+        except OSError as error:
+            note(explain(error))
+
     try:
         with folder_for_one(folder):
             link.unlink(missing_ok=True)
@@ -52,7 +60,7 @@ def board(linger: float) -> None:
                 listening = listen(LOCAL, PORT)
             except UserError:  # `nobi web` is there
                 listening = listen(LOCAL, 0)
-            serve(configuration, None, LOCAL, listening, lambda text: write_whole(link, text.encode()), linger)
+            serve(configuration, None, LOCAL, listening, keep, linger)
     except OSError as error:
         if error.errno != errno.EBUSY:
             raise

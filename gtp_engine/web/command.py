@@ -29,6 +29,8 @@ LOCAL = "127.0.0.1"
 EVERYWHERE = ("0.0.0.0", "::")
 GRACE = 2
 """Seconds at the end that answers have to be sent, and a game to be written."""
+BROWSER_SECONDS = 60.0
+"""That a browser has at least to open the first page."""
 POLL_SECONDS = 0.2
 """Between two looks whether a page is open."""
 
@@ -114,7 +116,7 @@ def serve(
             self.should_exit = True
 
         def end_without_pages(self, seconds: float) -> None:
-            left = seconds
+            left = max(seconds, BROWSER_SECONDS)
             while left > 0:
                 time.sleep(POLL_SECONDS)
                 left = seconds if streams.has_readers else left - POLL_SECONDS
