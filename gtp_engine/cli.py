@@ -36,6 +36,11 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(code)
 
 
+def board() -> None:
+    """Run `nobi board`, which needs no terminal, and exit."""
+    main(["board", *sys.argv[1:]])
+
+
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return the exit code."""
     from gtp_engine import command_line

@@ -131,10 +131,20 @@ def scratch_for(evaluator: Evaluator) -> Scratch:
     return new_scratch(attributes.pass_alive_under_suicide, attributes.only_safe_area)
 
 
-@kernel
-def encode(stack, i, colour, rules, pda, view, ban, scratch, spatial, global_):
+def encode(
+    stack: NDArray[np.void],
+    i: int,
+    colour: int,
+    rules: np.void,
+    pda: float,
+    view: int,
+    ban: NDArray[np.int8],
+    scratch: Scratch,
+    spatial: NDArray[np.float32],
+    global_: NDArray[np.float32],
+) -> None:
     """Encode the position `stack[i]` with `colour` to move, as it lies: `encode_symmetry` for `spatial` [22, H, W]."""
-    flat = spatial.reshape(spatial.shape[0], spatial.shape[1] * spatial.shape[2])
+    flat = spatial.reshape(spatial.shape[0], -1)
     encode_symmetry(stack, i, colour, rules, pda, view, ban, scratch, scratch.straight, flat, global_)
 
 
@@ -187,7 +197,7 @@ def encode_symmetry(stack, i, colour, rules, pda, view, ban, scratch, permutatio
             first = y * pos.width
             _encode_row(scratch.ladders[slot].rows[0, y], CAUGHT + ago, first, permutation, spatial)
             if ago == 0:
-                _encode_row(scratch.ladders[slot].rows[3 - colour, y], CATCHES, first, permutation, spatial)
+                _encode_row(scratch.ladders[slot].rows[3 - colour, y], np.int64(CATCHES), first, permutation, spatial)
 
 
 @kernel

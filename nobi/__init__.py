@@ -34,9 +34,9 @@ from go_rules.sgf.writer import to_sgf, write_sgf
 from gtp_engine.configuration.parameters import find_parameter
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.configuration.sources import load
+from gtp_engine.drawing import draw_analysis, draw_board
 from gtp_engine.errors import explain, is_of_user
 from gtp_engine.session.session import Session
-from gtp_engine.tools.picture import draw, draw_board
 from search.request import Limits, ReportRequest
 from search.result import RESIGN, SearchResult
 
@@ -301,5 +301,5 @@ def _analysis(game: go_rules.game.Game, result: SearchResult) -> Analysis:
         result.lead,
         tuple(moves()),
         ownership,
-        lambda: draw(game, result, "Nobi"),
+        lambda: draw_analysis(game, result, "Nobi"),
     )

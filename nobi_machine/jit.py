@@ -17,12 +17,13 @@ import hashlib
 import os
 import pickle
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from nobi_machine.cache import CHECKSUM_BYTES, cache_root, read_entry, write_entry
 from nobi_machine.fingerprint import source_fingerprint
@@ -74,6 +75,7 @@ UNUSED_DAYS = 30
 _pickling: Any = CompileResultCacheImpl
 """How numba turns compiled code into what can be written to a file, and back; both methods ignore their `self`."""
 
+_thread = threading.local()
 _listener: Callable[[str], None] | None = None
 compilations = 0
 """How many kernel signatures this process has compiled because the cache did not have them."""
@@ -144,14 +146,45 @@ def kernel_part(function: F) -> F:
 
 
 def _compiled(function: F, inline: str, makes_arrays: bool = False) -> F:
+    def run_plainly(*arguments: Any) -> Any:
+        return function(*map(_with_attributes, arguments))
+
     if os.environ.get("NUMBA_DISABLE_JIT") == "1":
-        return function
+        return cast(F, run_plainly)
     options: Any = {"nogil": True, "error_model": "numpy", "inline": inline}
     options["no_cfunc_wrapper"] = True  # nothing calls kernels from C, and to compile what lets C do so costs much
     options["_nrt"] = makes_arrays
     dispatcher: Any = numba.njit(**options)(function)
     dispatcher._cache = KernelCache(function)
+    compiled_for = dispatcher._compile_for_args
+
+    def callable_for(*arguments: Any) -> Any:
+        """What is called where nothing is compiled for these arguments."""
+        return run_plainly if getattr(_thread, "waits_for_none", False) else compiled_for(*arguments)
+
+    dispatcher._compile_for_args = callable_for
     return dispatcher
+
+
+def _with_attributes(argument: Any) -> Any:
+    """An argument whose fields are attributes if it is a record or an array of records, as they are for compiled code;
+    it is the same memory."""
+    if type(argument) is numpy.void or (type(argument) is numpy.ndarray and argument.dtype.type is numpy.void):
+        return numpy.asarray(argument).view(numpy.dtype((numpy.record, argument.dtype)))[()]
+    return argument
+
+
+@contextmanager
+def waiting_for_no_compiler() -> Iterator[None]:
+    """Run kernels that nobody has compiled yet as plain Python in this thread, while the body runs.
+
+    A move then takes a tenth of a second, where to compile the rules takes several.
+    """
+    _thread.waits_for_none = True
+    try:
+        yield
+    finally:
+        _thread.waits_for_none = False
 
 
 def on_compile(listener: Callable[[str], None] | None) -> None:

@@ -33,8 +33,9 @@ class Note:
 
     comment: str = ""
     """Follows a comment that is there already."""
-    properties: Mapping[str, str] = field(default_factory=dict)
-    """Names and texts. They take the place of those that are there, but a judgement of the file's own stays."""
+    properties: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
+    """Names, and one text or several of each. They take the place of those that are there, but a judgement of the
+    file's own stays."""
     variations: tuple[Variation, ...] = ()
 
 
@@ -131,8 +132,9 @@ def _as_text(variation: Variation, encoding: str) -> bytes:
     return b"(;%b%b%b)" % (first, _property("C", variation.comment, encoding), b"".join(b";" + each for each in others))
 
 
-def _property(name: str, text: str, encoding: str = "ascii") -> bytes:
-    return b"%b[%b]" % (name.encode("ascii"), _value(text, encoding))
+def _property(name: str, texts: str | tuple[str, ...], encoding: str = "ascii") -> bytes:
+    values = (texts,) if isinstance(texts, str) else texts
+    return name.encode("ascii") + b"".join(b"[%b]" % _value(text, encoding) for text in values)
 
 
 def _value(text: str, encoding: str) -> bytes:

@@ -102,8 +102,9 @@ def review(
 
     The first game of each file, and of each .sgf file in a FOLDER, is written to a new file, with a comment at each
     move, marks for doubtful, bad and very bad ones (those that lost 4, 8 and 16 % of the winning chance), and the
-    better lines as variations; all else in it stays. Sabaki draws the winrate and the lead. For one game, tables on
-    stdout say how both sides played, and which moves lost most; for several there is a line for each.
+    better lines as variations; all else in it stays. Sabaki draws the winrate and the lead, and KaTrain, Lizzie and
+    LizzieYzy show the analysis. For one game, tables on stdout say how both sides played, and which moves lost most;
+    for several there is a line for each.
 
     All positions are searched with half of --visits first. The other half of the visits goes to the eighth of them
     where a game's moves lost most, which get four times --visits each. With few visits, searches differ by chance, and

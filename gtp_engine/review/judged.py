@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import count
@@ -23,6 +26,8 @@ MOST_LISTED = 20
 """Moves in the table of the worst."""
 LONGEST_LINE = 20
 """Moves of a variation."""
+MOST_CANDIDATES, LONGEST_CANDIDATE = 8, 10
+"""Moves of an opinion that GUIs can show, and moves of how play goes on after each."""
 LONGEST_NAME = 40
 """Characters of a player's name in the tables."""
 LONGEST_FILE, LONGEST_RESULT = 60, 20
@@ -32,6 +37,21 @@ INDEX_COLUMNS = ("game", "black", "white", "result", "B loses", "W loses", "wors
 MOVE_COLUMNS = ("move", "", "played", "better", "loss", "points", "black wins", "lead")
 TITLE = "Review by Nobi"
 """How the comment at the root of a reviewed game begins."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A move that a search looked at, in the view of its player."""
+
+    line: tuple[int, ...]
+    """How the game should go on: this move first."""
+    visits: int
+    winrate: float
+    """0..1."""
+    lead: float
+    """Points."""
+    prior: float
+    """The network's first guess, 0..1."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +69,8 @@ class Opinion:
     """How the game should go on: the best move first."""
     ranks: Mapping[int, int]
     """The moves that were looked at: 0 for the best, and for those that the board's symmetry makes equal to it."""
+    candidates: tuple[Candidate, ...] = ()
+    """The first MOST_CANDIDATES of them."""
 
     @classmethod
     def of(cls, result: SearchResult) -> Opinion:
@@ -57,7 +79,12 @@ class Opinion:
         rank = count()
         ranks = {m.point: next(rank) for m in result.moves if m.symmetry_of is None and (m.visits or m is best)}
         ranks |= {m.point: ranks[m.symmetry_of] for m in result.moves if m.symmetry_of in ranks}
-        return cls(result.colour, best.winrate, best.lead, result.visits, best.pv or (best.point,), ranks)
+        candidates = tuple(
+            Candidate((m.pv or (m.point,))[:LONGEST_CANDIDATE], m.visits, m.winrate, m.lead, m.prior)
+            for m in result.moves[:MOST_CANDIDATES]
+            if m.visits
+        )
+        return cls(result.colour, best.winrate, best.lead, result.visits, best.pv or (best.point,), ranks, candidates)
 
     def seen_by(self, colour: int) -> tuple[float, float]:
         """Return the winrate and the lead in the view of a colour."""
@@ -183,7 +210,8 @@ def notes_of(review: Review, least: float, language: str = "en") -> dict[int, No
         f"{review.rules} rules, komi {review.komi:g}; moves {review.moves[0].number} to {review.moves[-1].number}.",
         *(f"{COLOUR_NAMES[side].capitalize()}: {_said(summary)}." for side, summary in review.summaries.items()),
     ]
-    root = Note("\n".join(lines), _values(review.moves[0].before))
+    first = review.moves[0]
+    root = Note("\n".join(lines), _values(first.before, review.height, is_root=True) if first.number == 1 else {})
     return {0: root, **move_notes(review.moves, review.height, least, language)}
 
 
@@ -276,7 +304,7 @@ def _note(move: JudgedMove, height: int, least: float, language: str) -> Note:
     else:
         place = "Not looked at" if move.rank is None else f"Choice {move.rank + 1}"
         said = f"{place}; the first is {best}."
-    properties = _values(move.after)
+    properties = _values(move.after, height)
     if lost >= DOUBTFUL:
         said += f" Lost {_loss(move)}."
         properties |= {"DO": ""} if lost < BAD else {"BM": "1" if lost < VERY_BAD else "2"}
@@ -332,10 +360,51 @@ def _lead(black: float) -> str:
     return f"{COLOUR_LETTERS[BLACK if black >= 0 else WHITE]}+{abs(black):.1f}"
 
 
-def _values(opinion: Opinion) -> dict[str, str]:
-    """Return the properties by which Sabaki draws its graphs."""
+def _values(opinion: Opinion, height: int, is_root: bool = False) -> dict[str, str | tuple[str, ...]]:
+    """Return what GUIs reload: Sabaki's winrate and lead, KaTrain's analysis, and Lizzie's, which LizzieYzy has under
+    another name at the root."""
     winrate, lead = opinion.of_black
-    return {"SBKV": f"{100 * winrate:.2f}", "SBKS": f"{round(lead, 2) + 0.0:.2f}"}
+    return {
+        "SBKV": f"{100 * winrate:.2f}",
+        "SBKS": f"{round(lead, 2) + 0.0:.2f}",
+        "KT": _of_katrain(opinion, height),
+        "LZOP" if is_root else "LZ": _of_lizzie(opinion, height),
+    }
+
+
+def _of_katrain(opinion: Opinion, height: int) -> tuple[str, ...]:
+    """Return three values in base64 of what gzip packs: ownership and policy, both empty, and JSON in black's view."""
+    winrate, lead = opinion.of_black
+    is_black = opinion.colour == BLACK
+    moves = [
+        {
+            "move": to_vertex(move.line[0], height),
+            "order": order,
+            "visits": move.visits,
+            "winrate": round(move.winrate if is_black else 1.0 - move.winrate, 4),
+            "scoreLead": round(move.lead if is_black else -move.lead, 2),
+            "prior": round(move.prior, 4),
+            "pv": [to_vertex(point, height) for point in move.line],
+        }
+        for order, move in enumerate(opinion.candidates)
+    ]
+    root = {"winrate": round(winrate, 4), "scoreLead": round(lead, 2), "visits": opinion.visits}
+    analysis = {"moves": {move["move"]: move for move in moves}, "root": root, "completed": True}
+    parts = b"", b"", json.dumps(analysis, separators=(",", ":")).encode()
+    return tuple(base64.b64encode(gzip.compress(part, mtime=0)).decode() for part in parts)
+
+
+def _of_lizzie(opinion: Opinion, height: int) -> str:
+    """Return the program, the winrate in percent of the side that has moved, the visits and the lead of the side to
+    move; then its candidates, with winrates and priors in hundredths of a percent."""
+    moves = (
+        f"move {to_vertex(move.line[0], height)} visits {move.visits} winrate {10_000 * move.winrate:.0f}"
+        f" prior {10_000 * move.prior:.0f} scoreMean {move.lead:.2f}"
+        f" pv {' '.join(to_vertex(point, height) for point in move.line)}"
+        for move in opinion.candidates
+    )
+    head = f"Nobi {100 * (1 - opinion.winrate):.1f} {opinion.visits} {opinion.lead:.1f}"
+    return f"{head}\n{' info '.join(moves)}"
 
 
 def _alternating(opinion: Opinion) -> tuple[Move, ...]:

@@ -6,6 +6,9 @@ import contextlib
 import errno
 import os
 import socket
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -26,6 +29,10 @@ LOCAL = "127.0.0.1"
 EVERYWHERE = ("0.0.0.0", "::")
 GRACE = 2
 """Seconds at the end that answers have to be sent, and a game to be written."""
+BROWSER_SECONDS = 60.0
+"""That a browser has at least to open the first page."""
+POLL_SECONDS = 0.2
+"""Between two looks whether a page is open."""
 
 
 @click.command()
@@ -56,13 +63,20 @@ def web(
 
     configuration = check(load(config_file, settings, options))
     tell(configuration)
-    _serve(configuration, record, host, _listen(host, port), no_browser)
+    serve(configuration, record, host, listen(host, port), no_browser=no_browser)
 
 
-def _serve(
-    configuration: Configuration, record: Path | None, host: str, listening: socket.socket, no_browser: bool
+def serve(
+    configuration: Configuration,
+    record: Path | None,
+    host: str,
+    listening: socket.socket,
+    on_link: Callable[[str], None] = lambda _link: None,
+    linger: float | None = None,
+    no_browser: bool = False,
 ) -> NoReturn:
-    """Serve until a signal ends the process. Raises UserError and OSError before."""
+    """Serve until a signal ends the process, or until no page was open for `linger` seconds. `on_link` is told the link
+    that lets a browser in, and the next one whenever one was used. Raises UserError and OSError before."""
     import uvicorn
 
     from gtp_engine.players import compile_beside
@@ -73,9 +87,15 @@ def _serve(
 
     port = listening.getsockname()[1]
     shown_host = LOCAL if host in EVERYWHERE else f"[{host}]" if ":" in host else host
-    entrance = Entrance(
-        host, port, lambda token: note(f"for another browser: http://{shown_host}:{port}/?token={token}")
-    )
+
+    def tell(token: str) -> None:
+        note(f"for another browser: {link_with(token)}")
+        on_link(link_with(token))
+
+    def link_with(token: str) -> str:
+        return f"http://{shown_host}:{port}/?token={token}"
+
+    entrance = Entrance(host, port, tell)
     streams = Streams()
     table = Table(configuration, streams)
     streams.on_end = table.left
@@ -87,11 +107,24 @@ def _serve(
         """Ends first what would hold the end up."""
 
         def handle_exit(self, sig: int, frame: Any) -> None:
-            streams.close()
-            table.engine.begin_shutdown()
+            self.end()
             super().handle_exit(sig, frame)
 
-    link = f"http://{shown_host}:{port}/?token={entrance.token}"
+        def end(self) -> None:
+            streams.close()
+            table.engine.begin_shutdown()
+            self.should_exit = True
+
+        def end_without_pages(self, seconds: float) -> None:
+            left = max(seconds, BROWSER_SECONDS)
+            while left > 0:
+                time.sleep(POLL_SECONDS)
+                left = seconds if streams.has_readers else left - POLL_SECONDS
+            note(f"no page was open for {seconds:g} seconds: this is the end")
+            self.end()
+
+    link = link_with(entrance.token)
+    on_link(link)
     click.echo(f"Nobi is at {link} (Ctrl-C ends it)")
     flush_stdout()
     if host not in (LOCAL, "localhost", "::1"):
@@ -113,16 +146,19 @@ def _serve(
         server_header=False,
         timeout_graceful_shutdown=GRACE,
     )
+    server = Server(config)
+    if linger is not None:
+        threading.Thread(target=server.end_without_pages, args=(linger,), daemon=True).start()
     with contextlib.suppress(KeyboardInterrupt):
-        Server(config).run([listening])
+        server.run([listening])
     # As `nobi gtp` ends: threads that search, load or compile may be anywhere, and none of them is waited for. A game
     # that is just being written is.
     streams.lock.acquire(timeout=GRACE)
     flush_stdout()
-    os._exit(EXIT_INTERRUPTED)
+    os._exit(EXIT_INTERRUPTED if linger is None else 0)
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     """Listen at an address. Raises UserError."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]

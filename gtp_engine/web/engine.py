@@ -62,8 +62,8 @@ class Engine:
     def __init__(self, configuration: Configuration, on_state: Callable[[str, str], None]) -> None:
         """`on_state` receives what the engine does, as pages call it, and a line about it."""
         self.configuration = configuration
-        self.rules_ready = threading.Event()
-        """Set when moves can be played, or never will be."""
+        self.has_rules = False
+        """Whether the rules are compiled."""
         self._on_state = on_state
         self._changed = threading.Condition()
         self._waiting: deque[tuple[Task, Future[Any]]] = deque()
@@ -136,7 +136,6 @@ class Engine:
     def begin_shutdown(self) -> None:
         """Have everybody give up who waits. A signal's handler may call this."""
         self._is_closed = True
-        self.rules_ready.set()
         self.session.begin_shutdown()
         self.interrupt()
         self.look(None)
@@ -220,12 +219,11 @@ class Engine:
 
         try:
             warm_up_rules(compiling)
-            self.rules_ready.set()
+            self.has_rules = True
             self.session.load()
             self._on_state("ready", "")
         except Exception as error:
             self._on_state("failed", explain(error))
-        self.rules_ready.set()
         while not self._is_closed:
             task, look = self._next()
             if task is not None:

@@ -11,6 +11,7 @@ from go_rules.points import BLACK, WHITE, opponent
 from go_rules.rule_names import PRESETS, rules_to_sgf
 from go_rules.rules import Rules
 from go_rules.sgf.writer import escaped
+from gtp_engine.drawing import star_points
 from gtp_engine.session.records import GameFiles
 from gtp_engine.web.counting import Count, GameClock
 from gtp_engine.web.games import PROPERTY, Situation
@@ -116,6 +117,7 @@ class OpenGame:
             "can_save": self.source is not None,
             "width": tree.width,
             "height": tree.height,
+            "stars": [tree.on_page(point) for point in star_points(tree.width, tree.height)],
             "komi": tree.komi,
             "rules": rules_name(tree.rules),
             "handicap": tree.handicap,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
@@ -35,6 +36,7 @@ from gtp_engine.web.shared import SharedGame
 from gtp_engine.web.streams import Streams
 from gtp_engine.web.tree import GameTree, Node
 from nobi_machine.files import read_regular
+from nobi_machine.jit import waiting_for_no_compiler
 from nobi_machine.progress import in_megabytes
 from nobi_machine.streams import note
 from nobi_machine.text import printable, printable_path
@@ -90,8 +92,8 @@ class Table:
                 request = msgspec.json.decode(body, type=kind)
             except (msgspec.DecodeError, RecursionError) as error:
                 raise Refused(printable(str(error))) from None
-            self.engine.rules_ready.wait()
-            return carry_out(request) or {}
+            with contextlib.nullcontext() if self.engine.has_rules else waiting_for_no_compiler():
+                return carry_out(request) or {}
 
         return take
 

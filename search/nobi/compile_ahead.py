@@ -16,7 +16,10 @@ import numpy as np
 
 from go_rules.game import Game
 from go_rules.points import BLACK
+from go_rules.tactics.ladder import find_ladders
 from nets.evaluator import ConstantEvaluator
+from nets.features import new_scratch
+from nets.native.outputs import LastLayers, finish_batch
 from nobi_machine.streams import guard_stdin
 from search.nobi.game_tree import place_root
 from search.nobi.iteration import NO_CHECK, SELECT_NOTHING, advance, collect, submit
@@ -37,13 +40,17 @@ PARAMETERS = SearchParameters(memory=16, cache_memory=16, workers=1)
 
 
 def compile_all() -> None:
-    """Compile every kernel of a search, those that take longest first.
+    """Compile every kernel of a search: ladders, which the parent's encoder needs when the rules are compiled, then
+    what takes longest.
 
     Meanwhile the parent compiles the rules and what its network needs, calibrates it and calls `compile_ends`.
     """
+    features = new_scratch()
+    find_ladders(Game(SIDE, SIDE).position, features.ladder[0], features.ladders)
     _compile_iteration(_small_workspace())
     for compile_some in reversed(_ends()):  # the parent may be at them already
         compile_some()
+    _compile_outputs()
     search = Search(ConstantEvaluator(), PARAMETERS)
     search.warm_up(SIDE, SIDE)
     search.close()
@@ -74,6 +81,14 @@ def _ends() -> list[Callable[[], object]]:
         partial(tree_ownership, tree, int(tree.used[ROOT])),
         partial(reuse.warm_up, tree, contexts),
     ]
+
+
+def _compile_outputs() -> None:
+    """Compile the last layers of a network, to which the parent comes last, by calling them for no position at all."""
+    row, two = np.zeros(1, np.float32), np.zeros((2, 1), np.float32)
+    layers = LastLayers(0, two, row, 0, two, two, row, 0, two, row, row, 0, two)
+    pools, policies = np.zeros((1, 1, 1, 1), np.float32), np.zeros((1, 1, 1), np.float32)
+    finish_batch(layers, pools, policies, two, 0, two, row, two, two, two, two)
 
 
 def _compile_iteration(space: Workspace) -> None:

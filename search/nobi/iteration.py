@@ -125,9 +125,11 @@ def _bind(space: Workspace, buffers: WorkerBuffers) -> Kernels:
     """Bind the kernels to a worker's memory, compiled or loaded if need be."""
     tree = space.tree, space.cache, space.context, buffers.work, buffers.keys, buffers.missing
     ripe = VISITS_OF_A_BATCH if space.evaluator.requests_in_flight == 1 else 1
-    advance = KernelCall(advance_tree, (*tree, *map(Given, range(4)), ripe))
-    encode = _encoding(space, buffers, Given(0), Given(1), Given(2))
-    buffers.kernels = Kernels(fuse([encode], 0, IN_TREE, 0), fuse([advance], 0, 0, SELECT_NOTHING, NO_CHECK))
+    # First what takes longest to compile: on a new machine another process compiles the encoder meanwhile.
+    called = KernelCall(advance_tree, (*tree, *map(Given, range(4)), ripe))
+    advance = fuse([called], 0, 0, SELECT_NOTHING, NO_CHECK)
+    encode = fuse([_encoding(space, buffers, Given(0), Given(1), Given(2))], 0, IN_TREE, 0)
+    buffers.kernels = Kernels(encode, advance)
     return buffers.kernels
 
 
@@ -174,5 +176,6 @@ def encode_leaves(ctx, work, chosen, symmetries, permutations, features, spatial
         colour = np.int64(leaf.stack[leaf.last].to_play)
         doublings = context.settings.white_doublings if colour == WHITE else -context.settings.white_doublings
         permutation = permutations[symmetries[i]]
-        position = leaf.stack, leaf.last, colour, context.rules, doublings, view, leaf.banned
+        # Slices, because arrays inside records are types of their own, and the encoder would be compiled twice.
+        position = leaf.stack[:], leaf.last, colour, context.rules, doublings, view, leaf.banned[:]
         encode_symmetry(*position, features, permutation, spatial[i], global_[i])

@@ -6,7 +6,9 @@ each check, and exits with 1 if any failed.
 
 from __future__ import annotations
 
+import subprocess
 import sys
+import tempfile
 import time
 import types
 from pathlib import Path
@@ -112,6 +114,14 @@ def main(nobi: str, sgf: str, visits: int) -> int:
             for node in done
         ),
     )
+
+    with tempfile.TemporaryDirectory() as folder:
+        reviewed = Path(folder) / "reviewed.sgf"
+        command = [nobi, "review", sgf, "--out", str(reviewed), "--visits", str(visits)]
+        subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+        kept = [node for node in KaTrainSGF.parse_file(str(reviewed)).nodes_in_tree if node.analysis_from_sgf]
+    is_shown = all(node.load_analysis() and node.analysis_complete and node.candidate_moves for node in kept)
+    check(f"{len(kept)} positions of a review are reloaded", kept and is_shown)
 
     last = nodes[len(nodes) // 2]
     last.analyze(engine, ponder=True, report_every=0.25)

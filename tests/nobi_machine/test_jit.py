@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from go_rules.game import Game
+from go_rules.points import point_at
+
 PROGRAM = """
 import numpy as np
 from nobi_machine import jit
@@ -97,6 +100,23 @@ def test_kernels_run_as_python_too(tmp_path):
     """NUMBA_DISABLE_JIT=1 is for debugging: the same results, slowly."""
     value, _ = run(tmp_path)
     assert run(tmp_path, NUMBA_DISABLE_JIT="1", PYTHONWARNINGS="ignore") == [value, "0"]
+
+
+def test_who_waits_for_no_compiler_plays_by_the_same_rules(tmp_path):
+    points = [point_at(*each) for each in ((0, 0), (1, 0), (4, 4), (0, 1))]  # which captures
+    game = Game(5, 5)
+    for point in points:
+        game.play(game.to_play, point)
+    program = f"""
+    from go_rules.game import Game
+    from nobi_machine import jit
+    with jit.waiting_for_no_compiler():
+        game = Game(5, 5)
+        for point in {points}:
+            game.play(game.to_play, point)
+        print(game.position["hash"], len(game.legal_moves(1)), jit.compilations)
+    """
+    assert run(tmp_path, program) == [str(game.position["hash"]), str(len(game.legal_moves(1))), "0"]
 
 
 def test_kernels_count_no_references(tmp_path):

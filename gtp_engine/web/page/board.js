@@ -8,10 +8,11 @@ import { BLACK, PASS, WHITE, columnName } from "./game.js";
 import { lossClass, percent, points, short } from "./format.js";
 import { t } from "./texts.js";
 
-const CELL = 40, EDGE = 40, STONE = 18.8;
+// The same as in drawing.py, which draws pictures.
+const CELL = 40, EDGE = 40, STONE = 18.8, STAR = 3.6;
 const STONE_CLASS = { 0: "none", [BLACK]: "black", [WHITE]: "white" };
-/** From this share of ownership a point has a square. */
-const SURE = 0.15;
+/** From this share of ownership a point has a square, and the side of the largest as a share of CELL. */
+const SURE = 0.15, SQUARE = 0.44;
 /** A candidate is drawn if it has this share of the best one's visits, and so many at most. */
 const SHARE = 0.015, MOST_CANDIDATES = 12;
 
@@ -48,8 +49,9 @@ export class Board {
     this.#swipes();
   }
 
-  /** Draw an empty board of this size. `describe(point)` names a point for those who do not see it. */
-  resize(width, height, describe) {
+  /** Draw an empty board of this size, with stars on these points. `describe(point)` names a point for those who do not
+      see it. */
+  resize({ width, height, stars }, describe) {
     this.#describe = describe;
     this.root.setAttribute("aria-label", t("board", { size: `${width}×${height}` }));
     if (width === this.#width && height === this.#height) return;
@@ -60,7 +62,10 @@ export class Board {
     this.root.replaceChildren(
       svg("rect", { class: "wood", width: right, height: bottom, rx: 6 }),
       svg("path", { class: "lines", d: this.#lines() }),
-      ...this.#stars(),
+      ...stars.map((point) => {
+        const [cx, cy] = this.#place(point);
+        return svg("circle", { class: "star", cx, cy, r: STAR });
+      }),
       ...this.#coordinates(),
     );
     for (const name of ["stones", "owners", "marks", "candidates", "line", "cursor"]) {
@@ -100,7 +105,7 @@ export class Board {
   ownership(values) {
     for (let point = 0; point < this.#owners.length; point++) {
       const value = values ? values[point] : 0, [x, y] = this.#place(point);
-      const side = Math.abs(value) < SURE ? 0 : Math.round(CELL * 0.44 * Math.sqrt(Math.abs(value)));
+      const side = Math.abs(value) < SURE ? 0 : Math.round(CELL * SQUARE * Math.sqrt(Math.abs(value)));
       const square = this.#owners[point];
       if (side !== Number(square.getAttribute("width"))) {
         for (const [name, is] of Object.entries({ x: x - side / 2, y: y - side / 2, width: side, height: side })) {
@@ -166,23 +171,6 @@ export class Board {
     for (let x = 0; x < this.#width; x++) path += `M${EDGE + CELL * x} ${EDGE}V${bottom}`;
     for (let y = 0; y < this.#height; y++) path += `M${EDGE} ${EDGE + CELL * y}H${right}`;
     return path;
-  }
-
-  #stars() {
-    const along = (size) => {
-      if (size < 7) return size % 2 ? [(size - 1) / 2] : [];
-      const from = size < 12 ? 2 : 3, ends = [from, size - 1 - from];
-      return size % 2 ? [ends[0], (size - 1) / 2, ends[1]] : ends;
-    };
-    const xs = along(this.#width), ys = along(this.#height), found = [];
-    const isSmall = Math.max(this.#width, this.#height) < 12;
-    for (const [i, x] of xs.entries()) {
-      for (const [j, y] of ys.entries()) {
-        if (isSmall && xs.length === 3 && ys.length === 3 && (i === 1) !== (j === 1)) continue;
-        found.push(svg("circle", { class: "star", cx: EDGE + CELL * x, cy: EDGE + CELL * y, r: 3.6 }));
-      }
-    }
-    return found;
   }
 
   #coordinates() {

@@ -450,7 +450,7 @@ function drawNow() {
   const toPlay = threatened?.to_play ?? node.to_play;
   const moves = analysis?.moves ? candidatesOf(analysis, toPlay) : [];
   const next = game.node(game.next(view))?.point ?? null;
-  board.resize(game.width, game.height, (point) => pointText(game, view, point, moves));
+  board.resize(game, (point) => pointText(game, view, point, moves));
   board.stones(tried ?? game.position(view), new Set(shown?.dead));
   const owners = options.ownership && analysis?.ownership;
   if (shown) board.ownership(shown.owner.map((owner) => [0, 1, -1, 0][owner]));

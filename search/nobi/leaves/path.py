@@ -102,7 +102,8 @@ def _ban_superko(ctx, leaf, pos, point):
     if (
         pos.board[point] == EMPTY
         and is_legal(pos, point, colour, rules)
-        and is_superko_banned(pos, point, colour, rules, ctx.seen, leaf.keys, leaf.depth)
+        # Slices, because arrays inside records are types of their own, for which the rules would be compiled again.
+        and is_superko_banned(pos, point, colour, rules, ctx.seen[:], leaf.keys[:], leaf.depth)
     ):
         leaf.banned[point] = 1
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import base64
+import dataclasses
+import gzip
 import json
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sgfmill import sgf
 
 from go_rules.points import BLACK, PASS, WHITE, from_vertex
 from go_rules.rule_names import DEFAULT_RULES
-from go_rules.sgf.annotation import Note
 from go_rules.sgf.reader import parse_sgf
 from gtp_engine import cli
 from gtp_engine.review.judged import JudgedMove, Opinion, Review, Summary, as_json, notes_of, worst
@@ -75,7 +79,8 @@ def test_notes_say_what_was_better() -> None:
     review = review_of(judged(2, "A1", before, after), judged(3, "E5", after, opinion(WHITE, 0.5, 0.001)))
     notes = notes_of(review, 0.04)
     assert notes[2].comment == "Not looked at; the first is C3. Lost 20 % and 4.0 points. Black wins 60.0 %, B+1.0."
-    assert notes[2].properties == {"SBKV": "60.00", "SBKS": "1.00", "BM": "2"}
+    told = notes[2].properties
+    assert (told["SBKV"], told["SBKS"], told["BM"]) == ("60.00", "1.00", "2")
     (variation,) = notes[2].variations
     assert [(move.colour, move.point) for move in variation.moves] == [
         (WHITE, from_vertex("C3", 9, 9)),
@@ -84,13 +89,58 @@ def test_notes_say_what_was_better() -> None:
     ]
     assert variation.comment == "Better by 20 % and 4.0 points. Black wins 40.0 %, W+3.0."
     assert not notes_of(review, 0.21)[2].variations
-    assert notes[3] == Note("The first choice. Black wins 50.0 %, W+0.0.", {"SBKV": "50.00", "SBKS": "0.00"})
+    told = notes[3].properties
+    assert (notes[3].comment, told["SBKV"], told["SBKS"]) == (
+        "The first choice. Black wins 50.0 %, W+0.0.",
+        "50.00",
+        "0.00",
+    )
     assert not notes_of(review, 0.0)[3].variations, "nothing was better"
     assert notes[0].comment.splitlines() == [
         "Review by Nobi with net, 100 visits a position on average; Chinese rules, komi 7; moves 2 to 3.",
         "Black: 1 of 1 moves were the first choice; mean loss 0.0 %, 0.00 points; 0 doubtful, 0 bad, 0 very bad.",
         "White: 0 of 1 moves were the first choice; mean loss 20.0 %, 4.00 points; 0 doubtful, 0 bad, 1 very bad.",
     ]
+
+
+def of_katrain(values: Sequence[str]) -> tuple[bytes, bytes, dict[str, Any]]:
+    """Ownership, policy and analysis of a node, as KaTrain's GameNode.load_analysis reads them."""
+    ownership, policy, analysis = (gzip.decompress(base64.standard_b64decode(value)) for value in values)
+    return ownership, policy, json.loads(analysis)
+
+
+def of_lizzie(value: str) -> tuple[list[str], list[dict[str, Any]]]:
+    """The words of the first line, and the moves of the second, as Lizzie's SGFParser reads them."""
+    head, moves = value.split("\n")
+    found = []
+    for text in moves.split(" info "):
+        words, _, line = text.partition(" pv ")
+        named = words.split(" ")
+        found.append({**dict(zip(named[::2], named[1::2], strict=True)), "pv": line.split(" ")})
+    return head.split(" "), found
+
+
+def test_katrain_and_lizzie_reload_what_was_found() -> None:
+    """All values are black's in KaTrain; in Lizzie the winrate of a position is that of who has moved, and the rest
+    that of who is to move, in integers where Lizzie reads integers."""
+    by_white = dataclasses.replace(search_result(info("C3", 0, 7), info("pass", 1, 2), info("E5", 2, 0)), colour=WHITE)
+    before, after = Opinion.of(by_white), Opinion.of(search_result(info("E5", 0, 3)))
+    notes = notes_of(review_of(judged(1, "C3", before, after)), 0.04)
+    ownership, policy, analysis = of_katrain(notes[0].properties["KT"])
+    assert (ownership, policy, analysis["completed"]) == (b"", b"", True)
+    assert analysis["root"] == {"winrate": 0.4, "scoreLead": -1.5, "visits": 10}
+    assert list(analysis["moves"]) == ["C3", "pass"]
+    assert analysis["moves"]["C3"] == {
+        "move": "C3", "order": 0, "visits": 7, "winrate": 0.4, "scoreLead": -1.5, "prior": 0.1, "pv": ["C3"]
+    }  # fmt: skip
+    assert of_katrain(notes[1].properties["KT"])[2]["root"]["winrate"] == 0.6
+    head, moves = of_lizzie(str(notes[0].properties["LZOP"]))
+    assert head == ["Nobi", "40.0", "10", "1.5"]
+    assert moves[0] == {
+        "move": "C3", "visits": "7", "winrate": "6000", "prior": "1000", "scoreMean": "1.50", "pv": ["C3"]
+    }  # fmt: skip
+    assert [move["move"] for move in moves] == ["C3", "pass"]
+    assert of_lizzie(str(notes[1].properties["LZ"]))[0] == ["Nobi", "40.0", "10", "1.5"]
 
 
 def test_sums_and_the_worst_moves() -> None:
@@ -125,6 +175,7 @@ def test_a_game_is_reviewed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     for node in nodes:
         assert 0.0 <= float(node.get_raw("SBKV")) <= 100.0
         assert "Black wins" in node.get("C")
+        assert of_katrain(node.get_raw_list("KT"))[2]["root"]["visits"] <= int(of_lizzie(node.get("LZ"))[0][2])
     corner = nodes[3]  # which throws the game away
     assert corner.get("BM") == 2
     assert len(nodes[2]) == 2, "what was better stands beside it"
@@ -165,7 +216,8 @@ def test_a_part_of_a_game_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[
         (6, "W", "pass"),
         (7, "B", "pass"),
     ]
-    assert target.read_text(encoding="utf-8").count("SBKV") == 5
+    written = target.read_text(encoding="utf-8")
+    assert [written.count(name) for name in ("SBKV", "LZ[", "LZOP")] == [4, 4, 0], "nothing is known of the root"
 
 
 def test_stones_set_up_in_mid_game_are_nobodys_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

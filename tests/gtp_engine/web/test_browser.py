@@ -309,10 +309,10 @@ def test_a_page_of_its_own_needs_no_server(browser: Any, tmp_path: Path) -> None
         for number, point in enumerate((None, 40, 20))
     ]  # fmt: skip
     game = {
-        "id": "g", "name": "A <game>", "file": None, "width": 9, "height": 9, "komi": 7.0, "rules": "chinese",
-        "handicap": 0, "black": "甲", "white": "乙", "result": "B+R", "nodes": nodes, "at": 2, "mode": "analyse",
-        "person": 0, "level": 1, "teaching": False, "limit": 3.0, "clock": None, "count": None, "offer": None,
-        "unsaved": False,
+        "id": "g", "name": "A <game>", "file": None, "width": 9, "height": 9, "stars": [40], "komi": 7.0,
+        "rules": "chinese", "handicap": 0, "black": "甲", "white": "乙", "result": "B+R", "nodes": nodes, "at": 2,
+        "mode": "analyse", "person": 0, "level": 1, "teaching": False, "limit": 3.0, "clock": None, "count": None,
+        "offer": None, "unsaved": False,
     }  # fmt: skip
     file = tmp_path / "game.html"
     file.write_text(page_of(game, "甲 – 乙"), "utf-8")

@@ -71,6 +71,16 @@ def test_a_game_outlives_the_process_that_was_killed(tmp_path: Path) -> None:
         assert page.ask("play", node=1, point=12)["error"] == "C3 is not allowed: occupied"
 
 
+def test_on_a_new_machine_moves_wait_for_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NOBI_CACHE_DIR", str(tmp_path / "cache"))
+    with running(tmp_path) as (_, link):
+        page = entered(link)
+        node = page.ask("play", node=0, point=12)["node"]
+        assert page.ask("play", node=node, point=12)["error"] == "C3 is not allowed: occupied"
+        assert all(told["state"] != "ready" for name, told in page.events if name == "engine")
+    assert not list((tmp_path / "cache" / "kernels").glob("search.*")), "nothing of the search is compiled yet"
+
+
 def test_a_port_in_use_is_one_line(tmp_path: Path) -> None:
     with running(tmp_path) as (_, link):
         port = re.findall(r":([0-9]+)/", link)[0]
