@@ -133,9 +133,9 @@ def test_every_kind_of_output(name: str, tmp_path: Path) -> None:
 
 def test_every_subcommand_is_tried() -> None:
     """The doctor's checks take long; what it prints is `click.echo`'s, as with `players`. `replay` prints what a log
-    has, `web` a link."""
+    has, `web` a link, as `board` into a log; `worker` waits for a cluster."""
     tried = {words[0] for words in COMMANDS.values() if words}
-    assert set(command_line.SUBCOMMANDS) - tried == {"doctor", "replay", "web"}
+    assert set(command_line.SUBCOMMANDS) - tried == {"board", "doctor", "replay", "web", "worker"}
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp936"])

@@ -194,10 +194,10 @@ def test_a_reader_who_leaves_is_no_reason_to_complain() -> None:
 
 def test_another_package_of_onnxruntime_is_no_lack(monkeypatch: pytest.MonkeyPatch) -> None:
     def version(name: str) -> str:
-        if name == "onnxruntime":
+        if name.startswith("onnxruntime") and name not in ("onnxruntime-gpu", "onnxruntime-openvino"):
             raise importlib.metadata.PackageNotFoundError(name)
         return "1.20"
 
     monkeypatch.setattr("importlib.metadata.version", version)
-    assert package_versions()["onnxruntime"] == "1.20 (onnxruntime-gpu)"
+    assert package_versions()["onnxruntime"] == "1.20 (onnxruntime-gpu) and 1.20 (onnxruntime-openvino)"
     assert package_versions()["numpy"] == "1.20"
