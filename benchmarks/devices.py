@@ -61,7 +61,7 @@ def measure(
         search.warm_up(SIDE, SIDE)
         few = Limits(min(visits, 2000), SECONDS)
         search.run(SearchRequest(position(0, SIDE, SIDE), BLACK, few, fresh=True))
-    games = [position(number, SIDE, SIDE) for number in range(GAMES)]
+    games = [position(1 + number, SIDE, SIDE) for number in range(GAMES)]
     began, cpu = time.perf_counter(), time.process_time()
 
     def work(number: int) -> list[SearchResult]:

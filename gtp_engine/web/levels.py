@@ -78,7 +78,7 @@ def _made_of(temperatures: Sequence[float], visits: Sequence[int] = ()) -> tuple
 CALIBRATED = {
     9: _made_of((2.35, 2.15, 1.95, 1.75, 1.55, 1.35, 1.1, 0.85, 0.5, 0.1), (4,)),
     13: _made_of((2.5, 2.25, 2.0, 1.82, 1.66, 1.5, 1.36, 1.2, 1.03, 0.86, 0.69)),
-    19: _made_of((2.25, 2.12, 1.97, 1.82, 1.72, 1.61, 1.51, 1.42, 1.33, 1.24, 1.15)),
+    19: _made_of((1.87, 1.8, 1.73, 1.66, 1.59, 1.52, 1.45, 1.38, 1.31, 1.24, 1.18)),
 }
 """The strengths of all levels but the last, the weakest first, by the board's side."""
 WEAKEST, STEP = -300, 100
