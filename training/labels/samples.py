@@ -198,9 +198,9 @@ class SampleWriter:
             while parts:
                 samples = concatenate(parts)
                 first, rest = (samples.chosen(part) for part in (slice(MAX_SAMPLES), slice(MAX_SAMPLES, None)))
-                parts[:] = [rest] if rest.length else []
-                units = () if parts else self._units[canvas]
+                units = () if rest.length else self._units[canvas]
                 write_new(partial(next_path, self._folder, canvas), encode_samples(first, self._origin, units))
+                parts[:] = [rest] if rest.length else []
                 self.files += 1
             self._units[canvas].clear()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -287,10 +287,10 @@ def test_two_writers_never_share_a_name(tmp_path: Path, monkeypatch: pytest.Monk
     one, other = SampleWriter(tmp_path, ORIGIN, capacity=1), SampleWriter(tmp_path, ORIGIN, capacity=1)
     encode = module.encode_samples
 
-    def meanwhile(samples: Samples, origin: Origin) -> bytes:
+    def meanwhile(samples: Samples, origin: Origin, units: Sequence[str]) -> bytes:
         monkeypatch.setattr(module, "encode_samples", encode)
         other.add(made_up(2, 9, 9)[0])
-        return encode(samples, origin)
+        return encode(samples, origin, units)
 
     monkeypatch.setattr(module, "encode_samples", meanwhile)
     one.add(made_up(3, 9, 9)[0])
