@@ -90,9 +90,9 @@ class Pool:
         """
         self._batches = list(batches)
         threads = [threading.Thread(target=self._serve, args=(n, keep), daemon=True) for n in range(self._threads)]
-        for thread in threads:
-            thread.start()
         try:
+            for thread in threads:
+                thread.start()
             for thread in threads:
                 while thread.is_alive():
                     thread.join(POLL_SECONDS)
@@ -101,7 +101,8 @@ class Pool:
             raise
         finally:
             for thread in threads:
-                thread.join()
+                if thread.is_alive():  # an interruption may come before it has begun
+                    thread.join()
         if self._failure is not None:
             raise self._failure
 

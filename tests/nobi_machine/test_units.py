@@ -54,6 +54,28 @@ def test_an_error_ends_all_units_and_names_its_own() -> None:
     assert released.is_set()
 
 
+def test_an_interruption_while_threads_begin_ends_those_that_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread may be at work before the main thread has left its `start`."""
+    released, begun, ended = threading.Event(), threading.Event(), threading.Event()
+    start = threading.Thread.start
+
+    def start_and_be_interrupted(thread: threading.Thread) -> None:
+        start(thread)
+        begun.wait(20)
+        raise KeyboardInterrupt
+
+    def do(_unit: Unit, _place: int) -> bytes | None:
+        begun.set()
+        released.wait(20)
+        ended.set()
+        return None
+
+    monkeypatch.setattr(threading.Thread, "start", start_and_be_interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Pool(2, do, interrupt=released.set).run([Batch("", units("long", "never"))], lambda _unit, _result: None)
+    assert ended.is_set()
+
+
 def test_what_cannot_be_kept_ends_the_work() -> None:
     def keep(_unit: Unit, _result: bytes) -> None:
         raise OSError("full")
