@@ -42,6 +42,7 @@ from nets.katago.model import (
     softplus_units,
 )
 from nets.katago.writer import VERSION
+from training.attention import mixed_by_scores, turned
 from training.errors import TrainingError
 from training.files import read_network
 from training.positions.canvas import OFF_BOARD
@@ -293,20 +294,19 @@ class Attention(Transformer):
         query = query.reshape(*shape, heads // kv_heads, -1)
         key, value = (part.reshape(*shape, 1, -1) for part in (key, value))
         if self.frequencies is not None:
-            cosine, sine = self._angles(x.shape[2], x.shape[3], query.dtype)
-            query, key = turned(query, cosine, sine), turned(key, cosine, sine)
+            angle = self._angles(x.shape[2], x.shape[3])
+            query, key = turned(query, angle), turned(key, angle)
         key, value = (part.expand(*shape, heads // kv_heads, -1) for part in (key, value))
         query, key, value = (part.flatten(2, 3).transpose(1, 2) for part in (query, key, value))
         visible = None if board.mask is None else board.mask.flatten(2)[:, :, None, :] > 0
-        mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=visible)
+        mixed = mixed_by_scores(query, key, value, visible)
         return board.cut(planes_of(rows + self.last(mixed.transpose(1, 2).flatten(2)), x))
 
-    def _angles(self, height: int, width: int, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-        """Return cosine and sine [P, key heads or 1, 1, pairs] of the angle by which each point turns each pair."""
+    def _angles(self, height: int, width: int) -> Tensor:
+        """Return the angle [P, key heads or 1, 1, pairs] by which each point turns each pair."""
         steps = torch.arange(max(height, width), device=self.frequencies.device, dtype=torch.float32)
         by_x, by_y = (steps[:, None, None] * self.frequencies[:, :, axis] for axis in range(2))
-        angle = (by_y[:height, None] + by_x[None, :width]).flatten(0, 1)[:, :, None]
-        return angle.cos().to(dtype), angle.sin().to(dtype)
+        return (by_y[:height, None] + by_x[None, :width]).flatten(0, 1)[:, :, None]
 
 
 class FeedForward(Transformer):
@@ -528,12 +528,6 @@ def activate(x: Tensor, activation: Activation | None) -> Tensor:
     if activation is Activation.MISH:
         return functional.mish(x)
     return functional.silu(x) if activation is Activation.SILU else x
-
-
-def turned(x: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
-    """Turn neighbouring pairs (a, b) of the last dimension to (a cos - b sin, a sin + b cos)."""
-    a, b = x.unflatten(-1, (-1, 2)).unbind(-1)
-    return torch.stack([a * cosine - b * sine, a * sine + b * cosine], -1).flatten(-2)
 
 
 def tokens_of(x: Tensor) -> Tensor:
