@@ -63,7 +63,7 @@ def analysis(
     """Analyse: KataGo's JSON analysis engine on stdin and stdout.
 
     Start it from a program that speaks KataGo's analysis protocol (KaTrain, Ogatak, scripts), with KataGo's own options
-    or these. docs/analysis.md says what queries may ask for.
+    or these. docs/analysis.md says where it differs from KataGo's.
     """
     networks = {"net": net, "human_net": human_model}
     before = load(config_file, settings, networks)
