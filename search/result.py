@@ -89,9 +89,10 @@ class StopReason(enum.Enum):
     INTERRUPTED = "interrupted"
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class MoveInfo:
-    """One root move, as `kata-analyze` reports it."""
+    """One root move, as `kata-analyze` reports it. Nobody changes one; to freeze it would make a report, which has one
+    for every legal move, twice as slow."""
 
     point: int
     visits: int
