@@ -5,9 +5,10 @@
 
 `busy`, of simulated devices, is the share of the time in which they compute positions; 1 would be a device that never
 waits and whose calls cost nothing besides. `--searches`: how many positions are searched at once, one thread each where
-there are several, as `nobi analysis` does. `--check` is for the day on which a GPU is at hand: loops, too, memory, how
-far its answers are from fp32 on the processor, and of the first device and network a first move, with an empty cache
-and again, and what `nobi doctor` says. On a quiet machine this takes about four minutes:
+there are several, as `nobi analysis` does. The cores that are busy with `simulated:0:0`, which costs no time, say how
+little the threads wait for each other. `--check` is for the day on which a GPU is at hand: loops, too, memory, how far
+its answers are from fp32 on the processor, and of the first device and network a first move, with an empty cache and
+again, and what `nobi doctor` says. On a quiet machine this takes about four minutes:
 
     python -m benchmarks.devices --check --devices cuda cpu --net FILE FILE --visits 2000 --batch 0 16 64
 """
@@ -69,6 +70,7 @@ def measure(
         while not results or time.perf_counter() - began < SECONDS:
             game = games[(number + len(results)) % GAMES]
             limits = Limits(visits, 2 * SECONDS, may_stop_early=False)
+            opened[number].clear()  # games come again, and the cache would answer in place of the device
             results.append(opened[number].run(SearchRequest(game, game.to_play, limits, fresh=True)))
         return results
 
@@ -145,7 +147,8 @@ def main() -> None:
                     busy = f"busy {rate * simulated[1]:.3f}, " if simulated is not None else ""
                     print(
                         f"  {visits:7} visits, {options.searches:2} at once, batch {batch:2}: {rate:9,.1f}/s, {busy}"
-                        f"{size:5.1f} positions a request, {1e6 * cpu:.0f} us of the processor a position",
+                        f"{size:5.1f} positions a request, {1e6 * cpu:.0f} us of the processor a position, "
+                        f"{rate * cpu:.2f} cores busy",
                         flush=True,
                     )
             if options.check and device != CPU.name:

@@ -89,9 +89,10 @@ class StopReason(enum.Enum):
     INTERRUPTED = "interrupted"
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class MoveInfo:
-    """One root move, as `kata-analyze` reports it."""
+    """One root move, as `kata-analyze` reports it. Nobody changes one. Frozen, they would make a report, which has one
+    for every legal move, take half as long again."""
 
     point: int
     visits: int

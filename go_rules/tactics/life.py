@@ -38,11 +38,13 @@ def spread(points, allowed, height):
     """Add to `points`, which are `allowed`, all that are connected with them through `allowed` points."""
     for y in range(1, height + 1):
         points[y] = _spread_in_row(points[y], allowed[y])
+    downwards = False
     changed = True
     while changed:
+        downwards = not downwards
         changed = False
-        for turn in range(2 * height):
-            y = turn + 1 if turn < height else 2 * height - turn
+        for turn in range(height):
+            y = turn + 1 if downwards else height - turn
             before = points[y]
             row = before | ((points[y - 1] | points[y + 1]) & allowed[y])
             if row != before:
@@ -52,17 +54,14 @@ def spread(points, allowed, height):
 
 @kernel
 def _spread_in_row(points, allowed):
-    """Let points spread both ways along a row: by 1, 2, 4, 8 and 16 places, where nothing lies between."""
-    left = points
-    right = points
-    way_left = allowed
-    way_right = allowed
+    """Let points spread both ways along a row where nothing lies between: up in one addition, whose carries run through
+    what is allowed, then down by 1, 2, 4, 8 and 16 places."""
+    points |= allowed & (allowed ^ (allowed + points))
+    way = allowed
     for step in (1, 2, 4, 8, 16):
-        left |= way_left & (left << step)
-        right |= way_right & (right >> step)
-        way_left &= way_left << step
-        way_right &= way_right >> step
-    return left | right
+        points |= way & (points >> step)
+        way &= way >> step
+    return points
 
 
 MAX_REGIONS = (MAX_SIZE * MAX_SIZE + 1) // 2 + 1

@@ -50,11 +50,11 @@ RELEASE_SECONDS = 10.0
 
 FIRST_LOOK, DECIDED_EVERY = 32, 16
 """New visits before the first check whether the search is decided, and between two of them."""
-LEAVES_AT_FIRST, VISITS_FOR_ANOTHER = 16, 2
+LEAVES_AT_FIRST, VISITS_FOR_ANOTHER = 32, 2
 """Where a device evaluates leaves: how many may be under way in a tree of one visit, and how many visits of the root
 allow one more."""
-SMALL_REQUEST = 4
-"""Where fewer than LEAVES_AT_FIRST may be under way, a request has so many: the least that fills a call."""
+SMALLEST_REQUEST, SMALL_REQUEST = 4, 16
+"""How many positions the requests of a small tree have: as many as fill a call."""
 FULL_SHARE = 0.95
 """If more than this share of the nodes is left after a garbage collection, the tree counts as full."""
 
@@ -417,9 +417,9 @@ class Search:
         share = space.evaluator.fair_batch(len(buffers.leaves))
         most = share * space.evaluator.requests_in_flight * min(self.workers, self._most_workers)
         most = min(most, run.most_leaves, LEAVES_AT_FIRST + run.visits // VISITS_FOR_ANOTHER)
-        if most < LEAVES_AT_FIRST:
-            share = min(share, SMALL_REQUEST)
-        while share > LEAVES_AT_FIRST and 2 * share > most:
+        if most < SMALL_REQUEST:
+            share = min(share, SMALLEST_REQUEST)
+        while share > SMALL_REQUEST and 2 * share > most:
             share //= 2  # rather two requests, of which one is prepared while the device computes the other
         wanted = min(run.room(), share, most)
         return wanted if run.in_flight - buffers.under_way + wanted <= most else 0

@@ -35,7 +35,8 @@ class Watched(ForwardingEvaluator):
 
     def __init__(self, evaluator: Evaluator) -> None:
         super().__init__(evaluator)
-        self.under_way = self.most = 0
+        self.under_way = self.most = self.most_at_first = 0
+        """`most_at_first`: before the first request was collected."""
         self._lock = threading.Lock()
 
     def evaluate(self, request: EvaluationRequest) -> Evaluation:
@@ -48,6 +49,7 @@ class Watched(ForwardingEvaluator):
 
         def collect() -> Evaluation:
             with self._lock:
+                self.most_at_first = self.most_at_first or self.most
                 self.under_way -= len(request.spatial)
             return self.evaluate(request)
 
@@ -69,6 +71,12 @@ def test_a_small_search_has_few_leaves_under_way(make: Maker, count: int, most: 
     player = make(watched, workers=2, batch=16, random_symmetry=False)
     player.search(SearchRequest(Game(9, 9), BLACK, visits(count)))
     assert most // 2 <= watched.most <= most
+
+
+def test_a_device_has_two_requests_before_it_answers_the_first(make: Maker) -> None:
+    watched = Watched(FancifulEvaluator())
+    make(watched, workers=1, batch=16).search(SearchRequest(Game(13, 13), BLACK, visits(1000)))
+    assert 16 < watched.most_at_first <= 32
 
 
 def test_requests_are_of_sizes_that_fill_a_call(make: Maker) -> None:
