@@ -10,6 +10,7 @@ import platform
 import signal
 import tempfile
 import threading
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -109,9 +110,10 @@ def _desk(configuration: Configuration, threads: int, folder: Path) -> Desk:
 
 def _offered(here: Here, own_cores: bool) -> dict[str, float]:
     """What a worker offers, as Dask's resources."""
-    from gtp_engine.cluster.client import KERNELS, OURS, OWN_CORES
+    from gtp_engine.cluster.tasks import OURS, OWN_CORES, PYTORCH
 
-    return dict.fromkeys((OURS, KERNELS + here.kernels, *([OWN_CORES] if own_cores else [])), here.threads)
+    there = {OURS: True, OWN_CORES: own_cores, PYTORCH: find_spec("torch") is not None}
+    return {name: here.threads for name, is_there in there.items() if is_there}
 
 
 async def _serve(address: str, desk: Desk, own_cores: bool) -> None:

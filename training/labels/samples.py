@@ -226,13 +226,15 @@ def encode_samples(samples: Samples, origin: Origin, units: Sequence[str] = ()) 
     return buffer.getvalue()
 
 
-def units_in(folder: Path) -> set[str]:
-    """Return the keys of the units of work whose samples are in the files of a folder. Raises TrainingError."""
-    found = set[str]()
+def units_in(folder: Path) -> dict[str, int]:
+    """Return the keys of the units of work whose samples are in the files of a folder, each with the number of samples
+    in its file. Raises TrainingError."""
+    found = dict[str, int]()
     for path in sample_files(folder):
         with opened_arrays(path, WHAT, MAX_BYTES) as arrays:
             if arrays.has("units"):
-                found.update(msgspec.json.decode(arrays.read("units", np.uint8).tobytes(), type=list[str]))
+                keys = msgspec.json.decode(arrays.read("units", np.uint8).tobytes(), type=list[str])
+                found |= dict.fromkeys(keys, arrays.shape("known")[0])
     return found
 
 
