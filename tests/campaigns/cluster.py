@@ -136,7 +136,7 @@ class Campaign:
         """Label positions away and here."""
         count = 250 * self._arguments.games
         command = ["label", "--count", count, "-s", f"data.teacher={self._arguments.net}", *SMALL]
-        command += ["-s", "data.records_share=0", "-s", "run.batch=4", "-s", "run.precision=fp32"]
+        command += ["-s", "data.records_share=0", "-s", "run.batch=4"]
         away, here = self._folder / "labels-away", self._folder / "labels-here"
         self._alone(*command, here)
         self._away(*command, away)

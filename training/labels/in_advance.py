@@ -34,10 +34,10 @@ from nobi_machine.units import Pool, Unit
 from training.config import DataConfig, RunConfig, TrainingConfig
 from training.devices import choose_device
 from training.errors import TrainingError
-from training.files import make_folder, named_errors, read_network, write_new
+from training.files import make_folder, read_network, write_new
 from training.labels.batches import PLAY, RECORDS, Batch
 from training.labels.komi_balancing import draw_komi_balancing
-from training.labels.labelling import LabelledBatch, Labeller, open_teacher
+from training.labels.labelling import AT_ONCE, LabelledBatch, Labeller, open_teacher
 from training.labels.samples import (
     HAS_ERRORS,
     HAS_OPTIMISTIC,
@@ -71,9 +71,9 @@ from training.positions.workers import ReplayBuffers, new_replay_buffers
 if TYPE_CHECKING:
     from gtp_engine.cluster.client import Cluster, ClusterPool
 
-MOST_AT_ONCE = 32
-"""Games of a unit on 19×19, on smaller boards more: so many positions are evaluated together. A unit of `strong`'s
-labels takes a core some 40 seconds on 19×19, and 10 on 9×9."""
+MOST_AT_ONCE = {"cpu": AT_ONCE, "cuda": 32}
+"""Games of a unit on 19×19, on smaller boards more: so many positions are evaluated together, and so many fit into a
+file. `strong` takes a core about a minute for a unit on 19×19, and 15 s on 9×9."""
 GAME_LENGTH = 0.8
 """Moves of a game for each point of its board, about: by how much a unit makes, units are chosen, so that each source
 and canvas has its share of the steps."""
@@ -98,10 +98,14 @@ class Labels:
     def __init__(self, settings: Settings, files: Mapping[str, Path], device: str, stop: threading.Event) -> None:
         """Open the networks and records, `files` by their names in `settings`. Raises TrainingError."""
         data = replace(settings.config, teacher=str(files["teacher"]))
-        run = RunConfig(device=device, precision=settings.precision, threads=1)
-        self._data, self._stop = data, stop
-        self._labeller = Labeller(TrainingConfig(run=run, data=data))
-        teacher, self._device = self._labeller.teacher, self._labeller.device
+        self._data, self._stop, self._device = data, stop, choose_device(device)
+        precision = settings.precision
+        if precision == "auto" and self._device.type == "cpu":  # else it would be measured, with one result or another
+            precision = "fp32"
+        self._labeller = Labeller(
+            TrainingConfig(run=RunConfig(device=self._device.type, precision=precision, threads=1), data=data)
+        )
+        teacher = self._labeller.teacher
         assert teacher is not None
         self._student = open_teacher(files["student"], self._device, 1) if "student" in files else None
         self._known = HAS_POLICY | HAS_VALUE | HAS_SCORE | HAS_OWNERSHIP
@@ -207,7 +211,8 @@ class _Plan:
         self._shares[0] = data.records_share / SIZE**2
         if not any(self._shares.values()):
             raise TrainingError("data: neither records nor games by policy have a share above 0")
-        self._at_once, self._again = min(config.run.batch, MOST_AT_ONCE), 1.0 + data.balanced_share
+        most = MOST_AT_ONCE[choose_device(config.run.device).type]
+        self._at_once, self._again = min(config.run.batch, most), 1.0 + data.balanced_share
 
     def unit(self, number: int) -> tuple[Unit, float]:
         """Return a unit, and how many samples it makes, about."""
@@ -235,8 +240,8 @@ def label(
     """Label positions until sample files in `folder` have about `count` of them, and begin nothing after `seconds`.
 
     The network `student` moves in its share of the games by policy. What an earlier call with the same configuration
-    wrote counts, however that call ended. Return the number of positions that are new. Raises TrainingError, and for a
-    `cluster` UserError.
+    wrote counts, however that call ended. Return the number of positions that are new. Raises TrainingError and
+    OSError, and for a `cluster` UserError.
     """
     data = config.data
     if not data.teacher:
@@ -246,8 +251,7 @@ def label(
     files = {"teacher": Path(data.teacher)}
     files |= {} if student is None else {"student": student}
     files |= {"records": Path(data.records.path)} if data.records_share else {}
-    with named_errors(Path(data.teacher)):
-        inputs = Inputs(files)
+    inputs = Inputs(files)
     nameless = replace(data, teacher="", samples=(), records=replace(data.records, path=""))
     settings = Settings(hashes=inputs.hashes, precision=config.run.precision, config=nameless)
     plan = _Plan(config, settings)

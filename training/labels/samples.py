@@ -178,8 +178,6 @@ class SampleWriter:
         self._parts: dict[int, list[Samples]] = {canvas: [] for canvas in CANVASES}
         self._units: dict[int, list[str]] = {canvas: [] for canvas in CANVASES}
         self._written = time.monotonic()
-        self.files = 0
-        """Files written so far."""
 
     def add(self, samples: Samples, unit: str = "") -> None:
         """Collect samples, and write all of them when there are enough, or they are KEPT_SECONDS old. `unit` is the key
@@ -201,7 +199,6 @@ class SampleWriter:
                 units = () if rest.length else self._units[canvas]
                 write_new(partial(next_path, self._folder, canvas), encode_samples(first, self._origin, units))
                 parts[:] = [rest] if rest.length else []
-                self.files += 1
             self._units[canvas].clear()
 
 

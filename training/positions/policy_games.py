@@ -72,11 +72,6 @@ class PolicyGames:
         self._next = 0
         self._config = config
 
-    @property
-    def finished(self) -> int:
-        """How many games were played to their end."""
-        return int(self._games.finished.sum())
-
     def take(self) -> tuple[int, Positions]:
         """Wait for the next group; return its number and present positions, which stay the same until `play_on`."""
         group = self._next
