@@ -123,7 +123,8 @@ class Campaign:
 
     def selfplay(self) -> None:
         """Play games of self-play away and here. What is lost with a killed command is played again."""
-        command = ["selfplay", "--net", self._arguments.net, "--games", self._arguments.games, "--seed", 1, *SMALL]
+        command = ["selfplay", "--net", self._arguments.net, "--seed", 1, *SMALL]
+        command += ["--games", 2 * self._arguments.games]
         away, here = self._folder / "games-away", self._folder / "games-here"
         self._alone(*command, here)
         self._away(*command, away)
