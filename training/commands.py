@@ -226,7 +226,7 @@ def selfplay(
         raise click.UsageError("--teacher and --leaves need each other: who labels, and how much")
     data = read_settings(config_file, settings).data
     files = {"net": net, "teacher": teacher}
-    files |= {"records": Path(data.records.path)} if data.selfplay.records else {}
+    files |= {"records": Path(data.records.path)} if data.selfplay.records and data.records.path else {}
     inputs = Inputs({name: path for name, path in files.items() if path is not None})
     evaluator = open_network(net, precision)
     labels = None if teacher is None or leaves is None else LeafLabels(open_network(teacher, precision), leaves)
