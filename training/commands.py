@@ -5,6 +5,7 @@ PyTorch is imported only when a command that needs it runs.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import hashlib
 import os
@@ -14,7 +15,8 @@ from pathlib import Path
 
 import click
 
-from gtp_engine.cluster.options import cluster_options, opened_cluster
+from gtp_engine.cluster.options import cluster_option, opened_cluster
+from nobi_machine.inputs import Inputs
 from nobi_machine.locks import folder_for_one
 from nobi_machine.memory import usable_cores
 from nobi_machine.streams import note
@@ -147,9 +149,14 @@ def records(out: Path, sgf: tuple[Path, ...]) -> None:
 @click.argument("out", type=folder)
 @config_option
 @set_option
-@click.option("--count", type=click.IntRange(1), help="Positions to label.  [default: 100,000 without --time]")
-@click.option("--time", "seconds", type=Duration(), help="End after this time.")
+@click.option(
+    "--count",
+    type=click.IntRange(1),
+    help="Positions that OUT is to have in the end, about.  [default: 100,000 without --time]",
+)
+@click.option("--time", "seconds", type=Duration(), help="Begin nothing more after this time.")
 @click.option("--student", type=existing_network, help="A network that moves in data.play.student of the games.")
+@cluster_option
 @nice_option
 def label(
     out: Path,
@@ -158,15 +165,20 @@ def label(
     count: int | None,
     seconds: float | None,
     student: Path | None,
+    cluster: str | None,
 ) -> None:
-    """Write positions and the teacher's evaluation of them to sample files in OUT, to learn from them many times."""
+    """Write positions and the teacher's evaluation of them to sample files in OUT, to learn from them many times.
+
+    The same command goes on where it was killed; a larger --count goes on from there.
+    """
     _require_torch()
-    from training.labels.labelling import label as run
+    from training.labels.in_advance import label as run
 
     if count is None and seconds is None:
         count = DEFAULT_COUNT
-    with folder_for_one(out):
-        run(out, read_settings(config_file, settings), count, seconds, student)
+    elsewhere = contextlib.nullcontext() if cluster is None else opened_cluster(cluster)
+    with elsewhere as connected, folder_for_one(out):
+        run(out, read_settings(config_file, settings), count, seconds, student, connected)
 
 
 @click.command()
@@ -189,7 +201,7 @@ def label(
     "--leaves", type=click.FloatRange(0, 1, min_open=True),
     help="The share of all positions that the player's searches look at which the teacher labels.",
 )  # fmt: skip
-@cluster_options
+@cluster_option
 @nice_option
 def selfplay(
     out: Path,
@@ -203,29 +215,30 @@ def selfplay(
     teacher: Path | None,
     leaves: float | None,
     cluster: str | None,
-    same_kernels: bool,
 ) -> None:
     """Let a network play against itself, and write what its searches found out, or how a teacher evaluates leaves of
     them, to sample files in OUT."""
-    from nets.open import NetworkFile, open_network
+    from nets.open import open_network
     from training.selfplay import LeafLabels, Players, played_by
     from training.selfplay import selfplay as run
 
     if (teacher is None) != (leaves is None):
         raise click.UsageError("--teacher and --leaves need each other: who labels, and how much")
+    data = read_settings(config_file, settings).data
+    files = {"net": net, "teacher": teacher}
+    files |= {"records": Path(data.records.path)} if data.selfplay.records and data.records.path else {}
+    inputs = Inputs({name: path for name, path in files.items() if path is not None})
     evaluator = open_network(net, precision)
     labels = None if teacher is None or leaves is None else LeafLabels(open_network(teacher, precision), leaves)
     seed = int.from_bytes(os.urandom(4), "little") if seed is None else seed
-    data = read_settings(config_file, settings).data
-    networks = {name: path for name, path in (("net", net), ("teacher", teacher)) if path is not None}
-    hashes = {name: NetworkFile(path).sha256 for name, path in networks.items()}
-    players = Players(networks=hashes, precision=precision, leaves=leaves, config=data)
+    inputs.check()
+    players = Players(networks=inputs.hashes, precision=precision, leaves=leaves, config=data)
     if cluster is None:
         run(out, evaluator, data, games, threads or usable_cores(), seed, labels, players)
         return
-    with opened_cluster(cluster, same_kernels) as connected, folder_for_one(out):
+    with opened_cluster(cluster) as connected, folder_for_one(out):
         note(f"seed {seed}: the same command with --seed {seed} goes on where this one ends")
-        elsewhere = played_by(connected, players, networks)
+        elsewhere = played_by(connected, players, inputs)
         run(out, evaluator, data, games, 0, seed, labels, players, elsewhere, lambda: f", {connected.words()}")
 
 

@@ -33,7 +33,6 @@ from go_rules.rules import SCORING_AREA, SCORING_TERRITORY
 from go_rules.scoring import final_owners
 from gtp_engine.cluster.tasks import Here
 from gtp_engine.version import VERSION
-from nets.embedded import embedded_network
 from nets.evaluator import (
     LEAD,
     LOSS,
@@ -48,7 +47,8 @@ from nets.evaluator import (
     softmax,
 )
 from nets.features import AT_ROOT, Scratch, encode, scratch_for
-from nets.open import NetworkFile, open_network
+from nets.open import open_network
+from nobi_machine.inputs import Inputs
 from nobi_machine.interruption import interruptible
 from nobi_machine.progress import StatusLine
 from nobi_machine.units import Batch, Pool, Unit
@@ -367,7 +367,7 @@ class Players(msgspec.Struct, frozen=True, kw_only=True):
 
     version: str = VERSION
     networks: dict[str, str]
-    """The hashes of their files: `net` plays, `teacher` labels."""
+    """The hashes of files: of the network `net`, which plays, of `teacher`, which labels, and of `records`."""
     precision: str
     leaves: float | None
     """As LeafLabels.share; None without a teacher."""
@@ -415,24 +415,16 @@ def open_job(settings: bytes, files: Mapping[str, Path], here: Here) -> Games:
     players = msgspec.json.decode(settings, type=Players)
     config, device = players.config, here.configuration.engine.device
 
-    def opened(name: str) -> Evaluator:
-        path = files.get(name) or embedded_network()
-        if path is None or NetworkFile(path).sha256 != players.networks[name]:
-            raise TrainingError("this worker has another network than the one that plays")
-        return open_network(path, players.precision, device)
-
     if "records" in files:
         config = dataclasses.replace(config, records=dataclasses.replace(config.records, path=str(files["records"])))
-    leaves = None if players.leaves is None else LeafLabels(opened("teacher"), players.leaves)
-    return Games(opened("net"), config, leaves, here.stop)
+    networks = {name: open_network(files[name], players.precision, device) for name in files if name != "records"}
+    leaves = None if players.leaves is None else LeafLabels(networks["teacher"], players.leaves)
+    return Games(networks["net"], config, leaves, here.stop)
 
 
-def played_by(cluster: Cluster, players: Players, networks: Mapping[str, Path]) -> MakePool:
-    """Have games played by a cluster. `networks`: the files of `players.networks`. Raises UserError and OSError."""
-    files = {name: path for name, path in networks.items() if path != embedded_network()}
-    if players.config.selfplay.records:
-        files["records"] = Path(players.config.records.path)
-    job = cluster.job("selfplay", msgspec.json.encode(players), files)
+def played_by(cluster: Cluster, players: Players, inputs: Inputs) -> MakePool:
+    """Have games played by a cluster. `inputs`: the files of `players.networks`. Raises UserError and OSError."""
+    job = cluster.job("selfplay", msgspec.json.encode(players), inputs)
     return lambda stop: cluster.pool(job, stop)
 
 

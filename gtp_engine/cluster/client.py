@@ -10,17 +10,15 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
-import hashlib
 import logging
 import operator
 import os
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -28,10 +26,11 @@ from dask._task_spec import Task
 from distributed import Client, KilledWorker
 from distributed.diagnostics.plugin import UploadFile
 
-from gtp_engine.cluster.tasks import Job, kernels_of
+from gtp_engine.cluster.tasks import HASH, NOBI, OURS, VERSIONS, Job
 from gtp_engine.errors import UserError, explain
 from gtp_engine.version import VERSION
-from nobi_machine.files import read_regular
+from nets.embedded import embedded_network
+from nobi_machine.inputs import Inputs
 from nobi_machine.progress import duration
 from nobi_machine.streams import note
 from nobi_machine.text import printable, printable_path
@@ -45,17 +44,12 @@ TRIES = 3
 """A unit that has failed so often is set aside."""
 MOST_SET_ASIDE = 20
 """When so many units are, the work ends: something is wrong with all of them."""
-MOST_FILE_BYTES = 1 << 30
-NOBI = "nobi "
-VERSIONS, OWN_CORES, KERNELS = f"{NOBI}version ", f"{NOBI}own cores", f"{NOBI}kernels "
-"""What workers offer, in Dask's words their resources: a version; cores that nobody else uses; some kernels."""
-OURS = VERSIONS + VERSION
 
 
 class Cluster:
     """A connection to a cluster, and what its workers have done."""
 
-    def __init__(self, address: str, same_kernels: bool = False) -> None:
+    def __init__(self, address: str) -> None:
         """Connect. Raises UserError where no scheduler of Dask's answers at the address."""
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
         self.address = printable(address)
@@ -64,7 +58,6 @@ class Cluster:
         except (OSError, ValueError, TypeError, RuntimeError) as error:
             reason = str(error).split("\n")[0][:200]
             raise UserError(f"--cluster {self.address}: no scheduler of Dask's answers there ({reason})") from None
-        self._same = {KERNELS + kernels_of("auto"): 1} if same_kernels else {}
         self._started = time.monotonic()
         self._done = defaultdict[str, Counter[str]](Counter)
         """Units and milliseconds of each machine."""
@@ -74,35 +67,37 @@ class Cluster:
         self._others = ""
         """What was said of workers that cannot."""
 
-    def job(self, task: str, settings: bytes, files: Mapping[str, Path]) -> Job:
-        """Send the files of a job to all workers, unless they have them, and to those that come later. Raises
-        UserError and OSError."""
-        return Job(task, settings, {name: self._send(path) for name, path in files.items()})
+    def job(self, task: str, settings: bytes, inputs: Inputs, needed: Iterable[str] | None = None) -> Job:
+        """Send the files of a job, those of `inputs` that are `needed`, to all workers, unless they have them, and to
+        those that come later. Raises UserError and OSError, also where a file has changed."""
+        names = inputs.files if needed is None else needed
+        return Job(task, settings, {name: self._send(inputs, name) for name in names})
 
-    def _send(self, path: Path) -> str:
-        content = read_regular(path, MOST_FILE_BYTES)
-        name = f"{hashlib.sha256(content).hexdigest()[:32]}-{path.name}"
+    def _send(self, inputs: Inputs, name: str) -> str:
+        path = inputs.files[name]
+        file = f"{inputs.hashes[name][:HASH]}-{path.name}"
+        if path == embedded_network():  # which workers have
+            return file
+        plugin = UploadFile(os.devnull, load=False)  # not of the path, whose content may change meanwhile
+        plugin.filename, plugin.data = file, inputs.content(name)
         try:
-            if not self._client.get_metadata(["nobi", name], False):
-                plugin = UploadFile(os.devnull, load=False)  # not of the path, whose content may change meanwhile
-                plugin.filename, plugin.data = name, content
-                self._client.register_plugin(plugin, name=name)
-                self._client.set_metadata(["nobi", name], True)
+            if not self._client.get_metadata(["nobi", file], False):
+                self._client.register_plugin(plugin, name=file)
+                self._client.set_metadata(["nobi", file], True)
         except Exception as error:
             raise UserError(f"{printable_path(path)}: a worker cannot take it: {printable(str(error))}") from None
-        return name
+        return file
 
     def pool(
         self,
         job: Job,
         stop: threading.Event | None = None,
-        own_cores: bool = False,
+        needs: Sequence[str] = (),
         evaluations: Callable[[Unit], int] = lambda _unit: 0,
     ) -> ClusterPool:
-        """Return what does units of a job. `own_cores`: only on workers whose cores nobody else uses. `evaluations`:
-        how many a unit takes, where that is known."""
-        resources = {OURS: 1, **({OWN_CORES: 1} if own_cores else {}), **self._same}
-        return ClusterPool(self, self._client, msgspec.msgpack.encode(job), resources, stop, evaluations)
+        """Return what does units of a job. `needs`: OWN_CORES, PYTORCH. `evaluations`: how many a unit takes, where
+        that is known."""
+        return ClusterPool(self, self._client, job, dict.fromkeys((OURS, *needs), 1), stop, evaluations)
 
     def words(self) -> str:
         """Say in a few words who is at work, and how fast."""
@@ -147,12 +142,13 @@ class ClusterPool:
         self,
         cluster: Cluster,
         client: Client,
-        job: bytes,
+        job: Job,
         resources: Mapping[str, int],
         stop: threading.Event | None,
         evaluations: Callable[[Unit], int],
     ) -> None:
-        self._cluster, self._client, self._job, self._resources = cluster, client, job, dict(resources)
+        self._cluster, self._client, self._resources = cluster, client, dict(resources)
+        self._job, self._group = msgspec.msgpack.encode(job), f"nobi-{job.task}"
         self._evaluations = evaluations
         self._run = os.urandom(4).hex()
         """So that tasks of this run are no other's."""
@@ -186,6 +182,8 @@ class ClusterPool:
         """Keep as many units on the way as the workers have threads."""
         ready = asyncio.Event()
         running = set[asyncio.Task[None]]()
+        # Of a group of tasks that was empty once, Dask's scheduler keeps 5 KB for ever: so one stays in it.
+        keeper = self._client.submit(bytes, key=(self._group, self._run), resources=self._resources, pure=False)
 
         def ended(task: asyncio.Task[None]) -> None:
             running.discard(task)
@@ -215,6 +213,7 @@ class ClusterPool:
             for task in running:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
+            keeper.release()
         if self._failure is not None and not self.stopped.is_set():
             raise self._failure
 
@@ -240,7 +239,7 @@ class ClusterPool:
             future = self._client.submit(
                 ask,
                 Task(None, import_module, MODULE),
-                key=(f"nobi-{unit.task}", unit.key, self._run, number),
+                key=(self._group, unit.key, self._run, number),
                 resources=self._resources,
                 pure=False,
             )

@@ -1,4 +1,4 @@
-"""The options that have units of work done elsewhere. Dask is imported only where they are used."""
+"""The option that has units of work done elsewhere. Dask is imported only where it is used."""
 
 from __future__ import annotations
 
@@ -16,12 +16,8 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def cluster_options(command: F) -> F:
-    """Give a command the options `cluster` and `same_kernels`, whose values `opened_cluster` takes."""
-    command = click.option(
-        "--same-kernels", is_flag=True,
-        help="With --cluster: only workers that compute networks as this machine would, to the last bit.",
-    )(command)  # fmt: skip
+def cluster_option(command: F) -> F:
+    """Give a command the option `cluster`, whose value `opened_cluster` takes."""
     return click.option(
         "--cluster", metavar="ADDRESS",
         help="Have the work done by a Dask cluster, whose workers are `nobi worker`: the address of its scheduler.",
@@ -37,12 +33,12 @@ def require_dask() -> None:
 
 
 @contextlib.contextmanager
-def opened_cluster(address: str, same_kernels: bool) -> Iterator[Cluster]:
+def opened_cluster(address: str) -> Iterator[Cluster]:
     """Connect to a cluster for as long as the body runs, and say at its end who did how much. Raises UserError."""
     require_dask()
     from gtp_engine.cluster.client import Cluster
 
-    cluster = Cluster(address, same_kernels)
+    cluster = Cluster(address)
     try:
         yield cluster
     finally:

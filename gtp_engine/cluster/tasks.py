@@ -18,13 +18,22 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from gtp_engine.configuration.configuration import Configuration
-from gtp_engine.errors import explain
+from gtp_engine.errors import UserError, explain
+from gtp_engine.version import VERSION
+from nets.embedded import embedded_network
+from nobi_machine.inputs import Inputs
 from nobi_machine.units import Unit
 
-KINDS = {"review": "gtp_engine.review.search", "match": "gtp_engine.match.elsewhere", "selfplay": "training.selfplay"}
+KINDS = {"review": "gtp_engine.review.search", "match": "gtp_engine.match.elsewhere"}
+KINDS |= {"selfplay": "training.selfplay", "label": "training.labels.in_advance"}
 """The module of each kind of job. It is imported where such a job is opened."""
+NOBI = "nobi "
+VERSIONS, OWN_CORES, PYTORCH = f"{NOBI}version ", f"{NOBI}own cores", f"{NOBI}PyTorch"
+"""What workers offer, in Dask's words their resources: a version; cores that nobody else uses; a library."""
+OURS = VERSIONS + VERSION
 MOST_OPEN = 2
 """Jobs that a worker keeps open, if it works for several at a time."""
+HASH = 32
 OF_THE_MACHINE = ("workers", "memory", "cache_memory", "device", "log")
 """Parameters that are the worker's own, whatever they are at home."""
 
@@ -37,7 +46,8 @@ class Job(msgspec.Struct, frozen=True):
     settings: bytes
     """What `open_job` of that kind reads."""
     files: dict[str, str]
-    """The files that it needs, by what they are for: their names in the worker's folder."""
+    """The files that it needs, by what they are for: their names in the worker's folder, which begin with the first
+    HASH digits of their hashes."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +107,7 @@ class Work(Protocol):
 
 class _Open(NamedTuple):
     lock: threading.Lock
-    work: list[Work]
+    work: list[tuple[Work, Inputs]]
     """Empty until the first unit has opened it."""
     used: list[int]
     """How many units are being done."""
@@ -120,26 +130,39 @@ class Desk:
             self._jobs[job] = opened  # the latest comes last
             opened.used[0] += 1
             old = [key for key, each in self._jobs.items() if each.used[0] == 0][: max(0, len(self._jobs) - MOST_OPEN)]
-            done_with = [work for key in old for work in self._jobs.pop(key).work]
+            done_with = [work for key in old for work, _ in self._jobs.pop(key).work]
         for work in done_with:
             work.close()
         try:
             with opened.lock:
                 if not opened.work:
                     asked = msgspec.msgpack.decode(job, type=Job)
-                    files = {name: self.folder / file for name, file in asked.files.items()}
+                    inputs = self._inputs(asked.files)
                     module = importlib.import_module(KINDS[asked.task])
-                    opened.work.append(module.open_job(asked.settings, files, self.here))
-            return opened.work[0].do(unit)
+                    opened.work.append((module.open_job(asked.settings, inputs.files, self.here), inputs))
+            work, inputs = opened.work[0]
+            inputs.check()
+            result = work.do(unit)
+            inputs.check()
+            return result
         finally:
             with self._lock:
                 opened.used[0] -= 1
+
+    def _inputs(self, names: Mapping[str, str]) -> Inputs:
+        """Find the files of a job. Raises UserError where this worker does not have one as it was sent."""
+        sent = {name: self.folder / file for name, file in names.items()}
+        inputs = Inputs({name: path if path.exists() else embedded_network() or path for name, path in sent.items()})
+        for name, file in names.items():
+            if not inputs.hashes[name].startswith(file[:HASH]):
+                raise UserError(f"{file[HASH + 1 :]}: this worker has another file, or none")
+        return inputs
 
     def close(self) -> None:
         """End the units that are being done, and close all jobs."""
         self.here.stop.set()
         for opened in self._jobs.values():
-            for work in opened.work:
+            for work, _ in opened.work:
                 with suppress(Exception):
                     work.close()
 

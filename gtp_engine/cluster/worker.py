@@ -10,16 +10,19 @@ import platform
 import signal
 import tempfile
 import threading
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from go_rules.points import MAX_SIZE
 from gtp_engine.cluster.options import require_dask
 from gtp_engine.configuration.parameters import Count, config_options
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
 from gtp_engine.version import VERSION
+from nets.evaluator import EvaluatorError
 from nobi_machine.interruption import EXIT_INTERRUPTED
 from nobi_machine.memory import usable_cores
 from nobi_machine.streams import note
@@ -96,12 +99,16 @@ async def dask_setup(dask_worker: Worker) -> None:
 
 
 def _desk(configuration: Configuration, threads: int, folder: Path) -> Desk:
-    """Get ready to do units of work."""
+    """Get ready to do units of work. What most of them need is opened once, while nobody waits for it."""
     from gtp_engine.cluster.tasks import Desk, Here, kernels_of
-    from gtp_engine.players import compile_beside
+    from gtp_engine.players import compile_beside, make_player
     from gtp_engine.session.loading import warm_up_rules
 
     warm_up_rules(lambda: compile_beside(configuration))
+    with contextlib.suppress(EvaluatorError):  # a job brings its own network
+        player = make_player(configuration)
+        player.warm_up(MAX_SIZE, MAX_SIZE)
+        player.close()
     name = f"{platform.node() or 'machine'}-{os.getpid()}"
     kernels = kernels_of(configuration.engine.device)
     return Desk(Here(threads, configuration, threading.Event(), name, kernels), folder)
@@ -109,9 +116,10 @@ def _desk(configuration: Configuration, threads: int, folder: Path) -> Desk:
 
 def _offered(here: Here, own_cores: bool) -> dict[str, float]:
     """What a worker offers, as Dask's resources."""
-    from gtp_engine.cluster.client import KERNELS, OURS, OWN_CORES
+    from gtp_engine.cluster.tasks import OURS, OWN_CORES, PYTORCH
 
-    return dict.fromkeys((OURS, KERNELS + here.kernels, *([OWN_CORES] if own_cores else [])), here.threads)
+    there = {OURS: True, OWN_CORES: own_cores, PYTORCH: find_spec("torch") is not None}
+    return {name: here.threads for name, is_there in there.items() if is_there}
 
 
 async def _serve(address: str, desk: Desk, own_cores: bool) -> None:

@@ -16,11 +16,13 @@ import msgspec
 
 from go_rules.game import Game
 from go_rules.sgf.writer import to_sgf
+from gtp_engine.cluster.tasks import OWN_CORES
 from gtp_engine.match.client import ErrorLog
 from gtp_engine.match.conditions import Conditions
 from gtp_engine.match.engines import Engine, portable_command
 from gtp_engine.match.record import SIDES, GameRecord, MatchRecord, sprt_run, tally
 from gtp_engine.match.referee import Referee
+from nobi_machine.inputs import Inputs
 from nobi_machine.units import Batch, Pool, Unit
 
 if TYPE_CHECKING:
@@ -50,7 +52,12 @@ class Contest:
         """
         self.sides = sides
         self.commands = [commands[side] for side in sides]
-        self.record = MatchRecord(folder, on.agreed(self.commands, [names[side] for side in sides]))
+        files: dict[str, Path] = {}
+        for command in (*self.commands, on.judge):
+            portable_command(command, files)
+        self._inputs = Inputs(files)
+        terms = on.agreed(self.commands, [names[side] for side in sides])
+        self.record = MatchRecord(folder, msgspec.structs.replace(terms, networks=self._inputs.hashes))
         self._test = sprt_run(on.sprt, self.record.games) if on.sprt is not None else None
 
     @property
@@ -60,14 +67,16 @@ class Contest:
 
     def units(self, place: int, games: range, engines: Sequence[object] = ()) -> Iterator[Unit]:
         """Yield those of some games that the record lacks, until the test has decided. `place`: that of the match in
-        its series. `engines`: what others have to be told of them."""
+        its series. `engines`: what others have to be told of them. Raises OSError where a network has changed."""
         for game in self.record.missing(games):
             if self.is_decided:
                 return
+            self._inputs.check()
             yield Unit(f"game {game + 1}", "match", msgspec.json.encode((place, game, *engines)))
 
     def add(self, played: GameRecord, sgf: bytes) -> None:
-        """Add a finished game. Raises OSError."""
+        """Add a finished game. Raises OSError, also where a network has changed meanwhile."""
+        self._inputs.check()
         self.record.add(played, sgf)
         if self._test is not None:
             self._test.add(played.game, tally([played]))
@@ -105,8 +114,8 @@ class Series:
                 for contest in contests
             ]
             sent = dataclasses.replace(conditions, judge=portable_command(conditions.judge, files))
-            job = cluster.job("match", msgspec.msgpack.encode(sent), files)
-            self._pool = cluster.pool(job, own_cores=conditions.terms.control is not None)
+            job = cluster.job("match", msgspec.msgpack.encode(sent), Inputs(files))
+            self._pool = cluster.pool(job, needs=(OWN_CORES,) if conditions.terms.control else ())
         self._served: dict[int, Contest] = {}
         """The match that each table serves."""
         self._engines: dict[int, list[Engine]] = {}

@@ -86,6 +86,8 @@ class MatchTerms(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the board is scored as it stands, and the engines are not asked."""
     handicap: Count = 0
     """How many stones B begins with; it is black in all games then."""
+    networks: dict[str, Text] = {}
+    """Hashes of the networks that commands of this program name; empty in records of earlier versions."""
 
     def __str__(self) -> str:
         """The terms that matter for a result, as text for a title."""
@@ -219,6 +221,7 @@ class MatchRecord:
             raise UserError(
                 f"{self._path}: not a match record of this version ({error}); choose another --out"
             ) from error
+        terms = terms if terms.networks else msgspec.structs.replace(terms, networks=self.terms.networks)
         changed = [f for f in MatchTerms.__struct_fields__ if getattr(terms, f) != getattr(self.terms, f)]
         if changed:
             raise UserError(f"{self._path}: holds another match (different {', '.join(changed)}); choose another --out")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from gtp_engine.cluster.options import cluster_options, opened_cluster
+from gtp_engine.cluster.options import cluster_option, opened_cluster
 from gtp_engine.configuration.configuration import Configuration, tell
 from gtp_engine.configuration.parameters import Count, Number, config_options, parameter_options
 from gtp_engine.configuration.sources import load
@@ -76,7 +76,7 @@ class Subject(NamedTuple):
               help="Keep positions where one move alone was right, for the problems of `nobi web`.")  # fmt: skip
 @click.option("--language", type=click.Choice(list(TEXTS)), default="en", show_default=True, help="Of --why.")
 @click.option("--json", "prints_json", is_flag=True, help="Print the review as one JSON object instead of tables.")
-@cluster_options
+@cluster_option
 @parameter_options("review", absent=ABSENT)
 @config_options
 def review(
@@ -93,7 +93,6 @@ def review(
     has_variations: bool,
     prints_json: bool,
     cluster: str | None,
-    same_kernels: bool,
     config_file: Path | None,
     settings: tuple[str, ...],
     **options: Any,
@@ -138,7 +137,7 @@ def review(
     )
     made: dict[str, Review] = {}
     if subjects:
-        elsewhere = contextlib.nullcontext() if cluster is None else opened_cluster(cluster, same_kernels)
+        elsewhere = contextlib.nullcontext() if cluster is None else opened_cluster(cluster)
         with folder_for_one(folder), elsewhere as connected, interruptible() as stop:
             failures += _review(
                 subjects,

@@ -31,7 +31,7 @@ from gtp_engine.review.causes import LEAST_LOSS, SEARCHES_OF_A_CAUSE, Cause, fin
 from gtp_engine.review.judged import SIDES, JudgedMove, Opinion
 from gtp_engine.review.problems import VISITS_OF_A_PROBLEM, Problem, find_problem, suspects
 from gtp_engine.version import VERSION
-from nets.open import NetworkFile
+from nobi_machine.inputs import Inputs
 from nobi_machine.memory import usable_cores
 from nobi_machine.units import Batch, Pool, Results, Unit
 from search.nobi.parameters import SearchParameters
@@ -191,7 +191,10 @@ class Searches:
         ends all searches. With a `cluster` its workers search. Raises ParameterError, EvaluatorError, and for a cluster
         UserError and OSError."""
         self.visits, self._stop, self._configuration = visits, stop, configuration
+        files = {"net": configuration.net, "human_net": configuration.human_net}
+        inputs = Inputs({name: path for name, path in files.items() if path is not None and path.is_file()})
         self._first = make_player(configuration)
+        inputs.check()
         evaluator = self._first.evaluator
         machine = configuration.fill(SearchParameters() if evaluator is None else suited_to(evaluator))
         threads = machine.workers or usable_cores()
@@ -204,8 +207,7 @@ class Searches:
         self.has_network = evaluator is not None
         self.network = "no network" if evaluator is None else evaluator.attributes.name
         chosen = {name: value for name, value in sorted(configuration.values.items()) if name not in SAID_OTHERWISE}
-        files = [path for path in (configuration.net, configuration.human_net) if path is not None and evaluator]
-        hashes = [NetworkFile(path).sha256 for path in files]
+        hashes = list(inputs.hashes.values()) if evaluator else []
         self._player = f"{VERSION} {self._first.name} {chosen} {hashes}"
         self._ready = set[tuple[int, int]]()
         """The board sizes for which all is compiled."""
@@ -213,9 +215,7 @@ class Searches:
         self._pool: Pool | ClusterPool = Pool(self._parallel, self.do, stop=stop)
         if cluster is not None:
             values, needed = sendable(configuration)
-            job = cluster.job("review", msgspec.json.encode(values), needed if evaluator else {})
-            if not all(any(sent.startswith(known[:32]) for known in hashes) for sent in job.files.values()):
-                raise UserError("a network's file changed while it was read")
+            job = cluster.job("review", msgspec.json.encode(values), inputs, needed if evaluator else ())
             self._pool = cluster.pool(job, stop, evaluations=_visits)
 
     def review(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gtp_engine.cluster.options import cluster_options, opened_cluster
+from gtp_engine.cluster.options import cluster_option, opened_cluster
 from gtp_engine.configuration.parameters import Count
 from gtp_engine.match.command import EXIT_FAULTS, play_all
 from gtp_engine.match.conditions import Conditions, condition_options, read_conditions, termination_interrupts
@@ -44,14 +44,13 @@ MOST_ENGINES = 99
     help="Folder for the records and the results; a tournament found there goes on.  [default: tournament-DATE-TIME]",
 )
 @click.option("--json", "prints_json", is_flag=True, help="Print the results as one JSON object instead of tables.")
-@cluster_options
+@cluster_option
 def tournament(
     engines: tuple[str, ...],
     games: int,
     out: Path | None,
     prints_json: bool,
     cluster: str | None,
-    same_kernels: bool,
     **options: Any,
 ) -> int:
     """Let every two of several GTP engines play a match, and rate all of them.
@@ -76,7 +75,7 @@ def tournament(
     names = distinct(said, [text for _, text in given])
     folder = out or Path(time.strftime("tournament-%Y%m%d-%H%M%S"))
     pairs = itertools.combinations(range(len(names)), 2)
-    elsewhere = contextlib.nullcontext() if cluster is None else opened_cluster(cluster, same_kernels)
+    elsewhere = contextlib.nullcontext() if cluster is None else opened_cluster(cluster)
     what = f"{len(names)} engines"
     with folder_for_one(folder), elsewhere as connected:
         found = play_pairs("tournament", what, pairs, commands, names, conditions, games, folder, connected)

@@ -2,10 +2,10 @@
 
     make campaign-cluster [ARGS="--games 40 --matches 60 --kills 20 --visits 8 --net FILE"]
 
-It reviews games on 9×9 and plays a tournament on a cluster of three workers. Meanwhile, at random moments, a worker is
-killed and another one started, or one is stopped and goes on after the scheduler has given it up, or the command is
-killed and given again. Then the reviews must be those that this machine makes alone, and each game of the tournament
-must be there once. It prints what happened, and exits with 1 if anything was wrong.
+It reviews games on 9×9, plays a tournament and self-play, and labels positions on three workers. Meanwhile,
+at random moments, a worker is killed and another one started, or one is stopped and goes on after the scheduler has
+given it up, or the command is killed and given again. Then reviews, samples and labels must be those that this machine
+makes alone, and each game must be there once. It prints what happened, and exits with 1 if anything was wrong.
 """
 
 from __future__ import annotations
@@ -20,15 +20,20 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
+
+import numpy as np
 
 from nobi_machine.launch import python_command
 from tests.conftest import SMALL_NETWORK
 from tests.gtp_engine.cluster.machines import TTL, Machines
+from training.labels.samples import read_chunk, read_header, sample_files
 
 MOVES = 16
 ENGINES = ("a=nobi --player random", "b=nobi --player mc --visits 20", "c=nobi --player uct --visits 20")
+SMALL = ("-s", 'data.canvas_shares={"9": 1}', "-s", "data.selfplay.visits=8", "-s", "data.selfplay.quick_visits=2")
 LONGEST = 3600.0
 """Seconds after which the work counts as hung."""
 
@@ -81,58 +86,115 @@ class Killer:
                 process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
 
 
-def main(arguments: argparse.Namespace, folder: Path) -> int:
-    """Do all of it in a folder. Returns the exit code."""
-    chance = random.Random(arguments.seed)
-    games, away, here, cup = (folder / name for name in ("games", "away", "here", "cup"))
-    write_games(games, arguments.games, chance)
-    problems = list[str]()
-    machines = Machines(folder)
-    try:
-        killer = Killer(machines, chance)
-        nobi = python_command("gtp_engine.cli")
-        review = [*nobi, "review", str(games), "--visits", str(arguments.visits), "--net", str(arguments.net)]
-        review += ["--parallel", "2"]
-        alone = time.monotonic()
-        subprocess.run([*review, "--out", str(here)], check=True, stdout=subprocess.DEVNULL)
-        alone = time.monotonic() - alone
-        half, elsewhere = arguments.kills // 2, ["--cluster", machines.address]
-        killer.run([*review, "--out", str(away), *elsewhere], half, arguments.pause)
+class Campaign:
+    """The commands, each through its share of the kills, and what was wrong with what they left."""
+
+    def __init__(self, arguments: argparse.Namespace, folder: Path) -> None:
+        self._arguments, self._folder = arguments, folder
+        self._machines = Machines(folder)
+        self.killer = Killer(self._machines, random.Random(arguments.seed))
+        self.problems = list[str]()
+
+    def end(self) -> None:
+        """End all processes."""
+        self._machines.end()
+
+    def review(self) -> None:
+        """Review games away and here."""
+        games, away, here = (self._folder / name for name in ("games", "away", "here"))
+        write_games(games, self._arguments.games, random.Random(self._arguments.seed))
+        review = ["review", games, "--visits", self._arguments.visits, "--net", self._arguments.net, "--parallel", 2]
+        self._alone(*review, "--out", here)
+        self._away(*review, "--out", away)
         lines = [(place / "review.results").read_bytes().splitlines() for place in (away, here)]
-        problems += [] if len(set(lines[0])) == len(lines[0]) else ["a position was searched twice"]
-        problems += [] if sorted(lines[0]) == sorted(lines[1]) else ["results differ from those of this machine alone"]
-        problems += [
-            f"{path.name} differs"
-            for path in here.glob("*.sgf")
-            if path.read_bytes() != (away / path.name).read_bytes()
-        ]
-        print(f"review: {arguments.games} games, {len(lines[0])} units; alone it took {alone:.0f} s")
-        pairs = len(list(itertools.combinations(ENGINES, 2)))
-        each = arguments.matches // pairs
-        match = [
-            *nobi,
-            "tournament",
-            *ENGINES,
-            "--games",
-            str(each),
-            "--size",
-            "5",
-            "--score",
-            "board",
-            "--out",
-            str(cup),
-        ]
-        killer.run([*match, *elsewhere], arguments.kills - half, arguments.pause)
+        self._check(len(set(lines[0])) == len(lines[0]), "a position was searched twice")
+        self._check(sorted(lines[0]) == sorted(lines[1]), "results differ from those of this machine alone")
+        for path in here.glob("*.sgf"):
+            self._check(path.read_bytes() == (away / path.name).read_bytes(), f"{path.name} differs")
+
+    def tournament(self) -> None:
+        """Play a tournament away."""
+        cup = self._folder / "cup"
+        each = self._arguments.matches // len(list(itertools.combinations(ENGINES, 2)))
+        self._away("tournament", *ENGINES, "--games", each, "--size", 5, "--score", "board", "--out", cup)
         for record in sorted(cup.glob("*/record.jsonl")):
             numbers = [json.loads(line)["game"] for line in record.read_bytes().splitlines()[1:]]
-            if sorted(numbers) != list(range(each)):
-                problems.append(f"{record.parent.name}: games {sorted(numbers)}")
-        print(f"tournament: {each * pairs} games")
-        print(", ".join(f"{count} times {what}" for what, count in killer.done.items()))
+            self._check(sorted(numbers) == list(range(each)), f"{record.parent.name}: games {sorted(numbers)}")
+
+    def selfplay(self) -> None:
+        """Play games of self-play away and here. What is lost with a killed command is played again."""
+        command = ["selfplay", "--net", self._arguments.net, "--seed", 1, *SMALL]
+        command += ["--games", 2 * self._arguments.games]
+        away, here = self._folder / "games-away", self._folder / "games-here"
+        self._alone(*command, here)
+        self._away(*command, away)
+        keys = [sorted(key for path in sample_files(place) for key in keys_in(path)) for place in (away, here)]
+        self._check(keys[0] == keys[1], "games of self-play are missing, or there twice")
+        rows = [sorted(row for path in sample_files(place) for row in rows_in(path)) for place in (away, here)]
+        self._check(rows[0] == rows[1], "samples differ from those of this machine alone")
+
+    def label(self) -> None:
+        """Label positions away and here."""
+        count = 250 * self._arguments.games
+        command = ["label", "--count", count, "-s", f"data.teacher={self._arguments.net}", *SMALL]
+        command += ["-s", "data.records_share=0", "-s", "run.batch=4"]
+        away, here = self._folder / "labels-away", self._folder / "labels-here"
+        self._alone(*command, here)
+        self._away(*command, away)
+        found = [[(keys_in(path), path.read_bytes()) for path in sample_files(place)] for place in (away, here)]
+        both = {keys[0] for keys, _ in found[0]} & {keys[0] for keys, _ in found[1]}
+        self._check(len({keys[0] for keys, _ in found[0]}) == len(found[0]), "a unit of labels is there twice")
+        self._check(len(both) >= len(found[0]) - 3, "units of labels are missing")  # some are under way at the end
+        contents = [sorted(content for keys, content in each if keys[0] in both) for each in found]
+        self._check(contents[0] == contents[1], "labels differ from those of this machine alone")
+
+    def _alone(self, *command: object) -> None:
+        started = time.monotonic()
+        subprocess.run(_nobi(command), check=True, stdout=subprocess.DEVNULL)
+        print(f"{command[0]}: {time.monotonic() - started:.0f} s on this machine alone", flush=True)
+
+    def _away(self, *command: object) -> None:
+        started, kills = time.monotonic(), self._arguments.kills // 4
+        self.killer.run([*_nobi(command), "--cluster", self._machines.address], kills, self._arguments.pause)
+        print(f"{command[0]}: {time.monotonic() - started:.0f} s on the cluster", flush=True)
+
+    def _check(self, is_right: bool, problem: str) -> None:
+        self.problems += [] if is_right else [problem]
+
+
+def _nobi(command: Sequence[object]) -> list[str]:
+    return python_command("gtp_engine.cli", *map(str, command))
+
+
+def keys_in(path: Path) -> list[str]:
+    """Read the keys of the units of work whose samples are in a file."""
+    with np.load(path) as arrays:
+        keys: list[str] = json.loads(arrays["units"].tobytes())
+    return keys
+
+
+def rows_in(path: Path) -> Iterator[bytes]:
+    """Yield the samples of a file, each as bytes."""
+    for row in zip(*read_chunk(read_header(path)), strict=True):
+        yield b"".join(np.asarray(part).tobytes() for part in row)
+
+
+def main(arguments: argparse.Namespace, folder: Path) -> int:
+    """Do all of it in a folder. Returns the exit code."""
+    campaign = Campaign(arguments, folder)
+    try:
+        campaign.review()
+        campaign.tournament()
+        campaign.selfplay()
+        if find_spec("torch"):
+            campaign.label()
+        else:
+            print("label: left out, PyTorch is missing")
     finally:
-        machines.end()
-    print("\n".join(problems) or "nothing was lost, nothing was done twice")
-    return 1 if problems else 0
+        campaign.end()
+    print(", ".join(f"{count} times {what}" for what, count in campaign.killer.done.items()))
+    print("\n".join(campaign.problems) or "nothing was lost, nothing was done twice")
+    return 1 if campaign.problems else 0
 
 
 if __name__ == "__main__":

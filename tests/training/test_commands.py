@@ -40,7 +40,7 @@ def test_from_labels_to_figures(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert sum(read_samples(path).length for path in sample_files(samples)) >= 40
 
     sources = {"data__play_share": "0", "data__samples_share": "1", "data__samples": f'["{samples}"]'}
-    assert cli.run(with_settings("train", run, "--budget", "5s", **sources)) == 0
+    assert cli.run(with_settings("train", run, "--budget", "10s", **sources)) == 0
     assert cli.run(["export", str(run), str(tmp_path / "network.onnx")]) == 0
     names = {open_network(path, "fp32").attributes.name for path in (run / "student.bin.gz", tmp_path / "network.onnx")}
     assert len(names) == 1
@@ -96,9 +96,9 @@ def test_what_fails_at_once_leaves_no_configuration(tmp_path: Path, capsys: pyte
     """Else the next command would go on with it: with another shape of the network, say."""
     run, games = tmp_path / "run", write_records(tmp_path / "games.npz", random_games(count=4, length=30, seed=2))
     records = {"data__records_share": "1", "data__play_share": "0", "data__records__path": str(games)}
-    assert cli.run(with_settings("train", run, "--budget", "5s", network__channels="24", data__play_share="1")) == 1
+    assert cli.run(with_settings("train", run, "--budget", "10s", network__channels="24", data__play_share="1")) == 1
     capsys.readouterr()
-    assert cli.run(with_settings("train", run, "--budget", "5s", **records)) == 0
+    assert cli.run(with_settings("train", run, "--budget", "10s", **records)) == 0
     assert "channels = 8" in (run / "training.toml").read_text()
     assert cli.run(["export", str(run), str(tmp_path / "network.bin.gz")]) == 0
 

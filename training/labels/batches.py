@@ -221,10 +221,6 @@ class BatchLoader:
         balancing = draw_komi_balancing(count, generator, data.doublings_share)
         return replace(batch, komi_balancing=balancing, balanced=round(data.balanced_share * count))
 
-    def finished_games(self) -> int:
-        """Count the games by policy that were played to their end."""
-        return sum(games.finished for games in self._games.values())
-
     def close(self) -> None:
         """End all background work."""
         for games in self._games.values():

@@ -1,4 +1,4 @@
-"""Labelling: positions get their targets, most of them from a teacher, on the device; and, in advance, sample files.
+"""Labelling: positions get their targets, most of them from a teacher, on the device.
 
 On a processor a label costs about as much as a training step, so it pays to learn from each label several times.
 Teachers are KataGo networks in PyTorch, or in 16-bit integers on the engine's own kernels, which label several times as
@@ -7,7 +7,6 @@ fast as PyTorch does on a processor.
 
 from __future__ import annotations
 
-import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -19,26 +18,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from nets.evaluator import GLOBAL_FEATURES, LEAD, SCORE_COLUMNS, SPATIAL_PLANES, EvaluatorError
-from nobi_machine.interruption import interruptible
 from nobi_machine.memory import usable_cores
-from nobi_machine.progress import StatusLine
 from training.config import TrainingConfig
 from training.devices import Compilation, choose_device, is_faster_in_bf16, place_on
 from training.errors import TrainingError
-from training.files import read_network, write_whole
+from training.files import read_network
 from training.labels.batches import Batch, BatchLoader
 from training.labels.komi_balancing import choose_balanced, with_balanced_komi
 from training.labels.samples import (
-    HAS_ERRORS,
-    HAS_OPTIMISTIC,
-    HAS_OWNERSHIP,
-    HAS_POLICY,
-    HAS_SCORE,
-    HAS_VALUE,
     Origin,
-    Samples,
-    SampleWriter,
-    pack_samples,
 )
 from training.labels.targets import Targets, targets_from_records, targets_from_teacher
 from training.network import Network, NetworkEvaluation, check_teacher, load_network
@@ -56,13 +44,14 @@ class NativeTeacher:
     """A teacher with the attributes and the evaluations of a Network (training/network.py)."""
 
     def __init__(self, evaluator: NativeEvaluator, has_errors: bool, threads: int) -> None:
-        """Evaluate on `threads` threads. `has_errors` says whether the network estimates short-term errors."""
+        """Evaluate on `threads` threads; 1: in the one that asks. `has_errors`: the network estimates short-term
+        errors."""
         network = evaluator.attributes
         self.name = network.name
         self.pass_alive_under_suicide = network.pass_alive_under_suicide
         self.has_errors, self.has_optimistic = has_errors, network.has_optimism
         self._evaluator = evaluator
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="teacher")
+        self._map = ThreadPoolExecutor(threads, thread_name_prefix="teacher").map if threads > 1 else map
 
     def evaluate(self, spatial: Tensor, global_: Tensor, fills_canvas: bool = True) -> NetworkEvaluation:
         """Evaluate positions on the CPU: `spatial` [N, 22, S, S] with boards in the top left corners of their canvases,
@@ -93,7 +82,7 @@ class NativeTeacher:
             index = np.flatnonzero(sizes == size)
             parts += [index[first : first + AT_ONCE] for first in range(0, len(index), AT_ONCE)]
         try:
-            list(self._threads.map(ask, parts))
+            list(self._map(ask, parts))
         except EvaluatorError as error:
             raise TrainingError(str(error)) from None
         arrays = (policy, optimistic_policy, value, score, ownership)
@@ -131,7 +120,6 @@ def _native_teacher(path: Path, threads: int) -> NativeTeacher | None:
 WARM_UP = ((19, 19), (13, 13), (13, 10))
 """Canvases, and the boards on them, with which the teacher is compiled: for any size, with masks and without."""
 WARM_UP_BATCH = 8
-STATE = "labelling.json"
 
 
 class LabelledBatch(NamedTuple):
@@ -275,89 +263,3 @@ class Labeller:
         for part in (planes, global_, labels, *(targets or ())):
             part.record_stream(torch.cuda.current_stream())
         return planes.float().contiguous(memory_format=torch.channels_last), global_, labels, targets
-
-
-def label(
-    folder: Path,
-    config: TrainingConfig,
-    count: int | None = None,
-    seconds: float | None = None,
-    student: Path | None = None,
-) -> int:
-    """Label about `count` positions, for `seconds` at most, and write them to sample files in `folder`.
-
-    The network `student` moves in its share of the games by policy. What an earlier call wrote stays, and its positions
-    are not repeated, however that call ended. Return the number of positions. Raises TrainingError.
-    """
-    if not config.data.teacher:
-        raise TrainingError("labelling needs a teacher: set data.teacher")
-    labeller = Labeller(config)
-    mover = None if student is None else open_teacher(student, labeller.device, config.run.threads)
-    assert labeller.teacher is not None
-    known = HAS_POLICY | HAS_VALUE | HAS_SCORE | HAS_OWNERSHIP
-    known |= HAS_OPTIMISTIC if labeller.teacher.has_optimistic else 0
-    known |= HAS_ERRORS if labeller.teacher.has_errors else 0
-    state = _read_state(folder)
-    writer = SampleWriter(folder, labeller.origin)
-    status = StatusLine()
-    batches = labeller.batches(state["records_drawn"], state["step"])
-    started, done = time.monotonic(), 0
-    try:
-        with interruptible() as interrupted, torch.no_grad():
-            while (count is None or done < count) and (seconds is None or time.monotonic() - started < seconds):
-                batch = batches.next(state["step"])
-                labelled, logits = labeller.labelled(batch), None
-                if mover is not None and batch.play_on is not None:
-                    # Without those under balanced komi, which follow.
-                    spatial, global_ = (each[: len(batch.global_)] for each in labelled[:2])
-                    with labeller.precision():
-                        logits = mover.evaluate(spatial, global_, batch.fills_canvas).policy
-                files = writer.files
-                writer.add(_samples(labelled, known))
-                labeller.play_on(batch, labelled.evaluation, logits)
-                done += len(labelled.global_)
-                state["step"] += 1
-                state["records_drawn"] = batches.records_drawn
-                if writer.files != files:
-                    _write_state(folder, state)
-                speed = done / (time.monotonic() - started)
-                goal = "" if count is None else f" of {count:,}"
-                status.show(f"{done:,}{goal} positions labelled, {speed:,.0f}/s, {batches.finished_games()} games")
-                if interrupted.is_set():
-                    break
-    finally:
-        batches.close()
-        writer.close()
-        _write_state(folder, state)
-    status.show(f"{done:,} positions labelled in {time.monotonic() - started:,.0f} s", final=True)
-    return done
-
-
-def _samples(labelled: LabelledBatch, known: int) -> Samples:
-    """Convert a batch and the targets that a teacher gave it, of the kinds `known`, to samples."""
-    targets = labelled.targets.to(torch.device("cpu"))
-    return pack_samples(
-        labelled.spatial.to("cpu", torch.uint8).numpy(),
-        labelled.global_.cpu().numpy().copy(),
-        targets.policy.numpy(),
-        targets.value.numpy().astype(np.float32),
-        targets.score.numpy().astype(np.float32),
-        targets.ownership.numpy(),
-        np.full(len(labelled.global_), known, np.uint8),
-        targets.optimistic.numpy(),
-        targets.reply.numpy().astype(np.int16),
-    )
-
-
-def _read_state(folder: Path) -> dict[str, int]:
-    try:
-        state = json.loads((folder / STATE).read_bytes())
-        return {"step": int(state["step"]), "records_drawn": int(state["records_drawn"])}
-    except FileNotFoundError:
-        return {"step": 0, "records_drawn": 0}
-    except (OSError, ValueError, KeyError, TypeError):
-        raise TrainingError(f"{folder / STATE}: damaged; remove it to begin again from the first record") from None
-
-
-def _write_state(folder: Path, state: dict[str, int]) -> None:
-    write_whole(folder / STATE, json.dumps(state).encode())

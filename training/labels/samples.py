@@ -178,8 +178,6 @@ class SampleWriter:
         self._parts: dict[int, list[Samples]] = {canvas: [] for canvas in CANVASES}
         self._units: dict[int, list[str]] = {canvas: [] for canvas in CANVASES}
         self._written = time.monotonic()
-        self.files = 0
-        """Files written so far."""
 
     def add(self, samples: Samples, unit: str = "") -> None:
         """Collect samples, and write all of them when there are enough, or they are KEPT_SECONDS old. `unit` is the key
@@ -201,7 +199,6 @@ class SampleWriter:
                 units = () if rest.length else self._units[canvas]
                 write_new(partial(next_path, self._folder, canvas), encode_samples(first, self._origin, units))
                 parts[:] = [rest] if rest.length else []
-                self.files += 1
             self._units[canvas].clear()
 
 
@@ -226,13 +223,15 @@ def encode_samples(samples: Samples, origin: Origin, units: Sequence[str] = ()) 
     return buffer.getvalue()
 
 
-def units_in(folder: Path) -> set[str]:
-    """Return the keys of the units of work whose samples are in the files of a folder. Raises TrainingError."""
-    found = set[str]()
+def units_in(folder: Path) -> dict[str, int]:
+    """Return the keys of the units of work whose samples are in the files of a folder, each with the number of samples
+    in its file. Raises TrainingError."""
+    found = dict[str, int]()
     for path in sample_files(folder):
         with opened_arrays(path, WHAT, MAX_BYTES) as arrays:
             if arrays.has("units"):
-                found.update(msgspec.json.decode(arrays.read("units", np.uint8).tobytes(), type=list[str]))
+                keys = msgspec.json.decode(arrays.read("units", np.uint8).tobytes(), type=list[str])
+                found |= dict.fromkeys(keys, arrays.shape("known")[0])
     return found
 
 

@@ -72,11 +72,6 @@ class PolicyGames:
         self._next = 0
         self._config = config
 
-    @property
-    def finished(self) -> int:
-        """How many games were played to their end."""
-        return int(self._games.finished.sum())
-
     def take(self) -> tuple[int, Positions]:
         """Wait for the next group; return its number and present positions, which stay the same until `play_on`."""
         group = self._next
@@ -85,15 +80,10 @@ class PolicyGames:
         return group, self._positions[group]
 
     def by_student(self, group: int) -> NDArray[np.bool_]:
-        """Return [count]: in which of a group's present positions the student is to move. The student has the first
-        games; in the first of these it plays one side, black and white in turns."""
-        own = round(self.count * self._config.student)
-        against = round(own * self._config.opponent)
-        number = np.arange(self.count)
+        """Return [count]: in which of a group's present positions the student is to move."""
         first = group * self.count
         to_play = self._games.stack["to_play"][3 * first + 2 : 3 * (first + self.count) : 3]
-        is_turn = to_play == np.where(number % 2 == 0, BLACK, WHITE)
-        return (number < own) & ((number >= against) | is_turn)
+        return are_students(to_play, np.arange(self.count), self.count, self._config)
 
     def play_on(self, group: int, policy: PendingPolicy) -> None:
         """Make a move in every game of a group, in the background, by the logits that `policy()` returns there."""
@@ -134,6 +124,17 @@ class PolicyGames:
         self._workers.map_parts(encode, self.count)
 
 
+def are_students(
+    to_play: NDArray[np.int8], number: NDArray[np.int64], count: int, config: PlayConfig
+) -> NDArray[np.bool_]:
+    """Return in which of N positions the student is to move, by the side to move and the number, among `count`, of each
+    game. The student has the first games; in the first of these it plays one side, black and white in turns."""
+    own = round(count * config.student)
+    against = round(own * config.opponent)
+    is_turn = to_play == np.where(number % 2 == 0, BLACK, WHITE)
+    return (number < own) & ((number >= against) | is_turn)
+
+
 class Games(NamedTuple):
     """G games in progress on the boards of one canvas, as kernels read them."""
 
@@ -168,6 +169,20 @@ class Games(NamedTuple):
     """POSITION[3 G]: what comes back to `stack` after each game's excursion; POSITION[0] where there are none"""
     away: NDArray[np.int64]
     """[G] how many positions of an excursion are still to come, the present one included; 0 where the game goes on"""
+
+    def chosen(self, games: NDArray[np.bool_]) -> Games:
+        """Return some of the games, those where `games` [G] is true."""
+        positions = np.repeat(games, 3)
+        return self._replace(
+            stack=self.stack[positions],
+            rules=self.rules[games],
+            state=self.state[games],
+            symmetry=self.symmetry[games],
+            first_size=self.first_size[games],
+            finished=self.finished[games],
+            home=self.home[positions] if len(self.home) == len(positions) else self.home,
+            away=self.away[games],
+        )
 
 
 def new_games(count: int, sizes: tuple[int, ...], seed: int, config: PlayConfig, alike: int = 0) -> Games:

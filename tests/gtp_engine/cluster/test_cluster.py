@@ -14,8 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from gtp_engine.cluster.tasks import OWN_CORES
 from gtp_engine.errors import UserError
 from gtp_engine.version import VERSION
+from nobi_machine.inputs import Inputs
 from nobi_machine.units import Batch, Unit
 from tests.conftest import REPOSITORY, SMALL_NETWORK
 from tests.gtp_engine.cluster.machines import SOON, Machines
@@ -68,7 +70,7 @@ class Kept:
 
 def done_beside(cluster: Cluster, kept: Kept, *verbs: str) -> threading.Thread:
     """Have units done while the test does something else."""
-    pool = cluster.pool(cluster.job(TASK, b"", {}))
+    pool = cluster.pool(cluster.job(TASK, b"", Inputs({})))
     thread = threading.Thread(target=pool.run, args=([Batch("", units(*verbs))], kept), daemon=True)
     thread.start()
     return thread
@@ -77,7 +79,7 @@ def done_beside(cluster: Cluster, kept: Kept, *verbs: str) -> threading.Thread:
 def wait_until_at_work(cluster: Cluster, *processes: subprocess.Popen[bytes]) -> None:
     kept, wanted, until = Kept(), {process.pid for process in processes}, time.monotonic() + SOON
     while not wanted <= {int(pid) for _, pid in kept.results} and time.monotonic() < until:
-        cluster.pool(cluster.job(TASK, b"", {})).run([Batch("", units(*["sleep 0.3"] * 4))], kept)
+        cluster.pool(cluster.job(TASK, b"", Inputs({}))).run([Batch("", units(*["sleep 0.3"] * 4))], kept)
     assert {int(pid) for _, pid in kept.results} >= wanted
 
 
@@ -112,7 +114,7 @@ def test_a_unit_that_fails_is_named_and_the_others_are_done(
 ) -> None:
     kept = Kept()
     with pytest.raises(UserError, match=r"not done: unit 1: internal error: ValueError: no such thing \(") as caught:
-        cluster.pool(cluster.job(TASK, b"", {})).run([Batch("", units("sleep 0", "fail", "sleep 0"))], kept)
+        cluster.pool(cluster.job(TASK, b"", Inputs({}))).run([Batch("", units("sleep 0", "fail", "sleep 0"))], kept)
     assert sorted(kept.names()) == ["unit 0", "unit 2"]
     assert "\n" not in str(caught.value)
     assert capsys.readouterr().err.count("nobi: unit 1: internal error: ValueError: no such thing") == 3
@@ -124,9 +126,9 @@ def test_files_travel_by_their_content_to_workers_that_come_later_too(
 ) -> None:
     path = tmp_path / "net.bin"
     path.write_bytes(b"old")
-    old = cluster.job(TASK, b"settings", {"net": path})
+    old = cluster.job(TASK, b"settings", Inputs({"net": path}))
     path.write_bytes(b"new")
-    new = cluster.job(TASK, b"settings", {"net": path})
+    new = cluster.job(TASK, b"settings", Inputs({"net": path}))
     machines.worker()
     kept = Kept()
     cluster.pool(old).run([Batch("", units(*["read"] * 6))], kept)
@@ -144,27 +146,27 @@ def test_a_full_disk_at_home_ends_the_work_and_what_is_kept_is_kept(cluster: Clu
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "results")
         kept(unit, result)
 
-    pool = cluster.pool(cluster.job(TASK, b"", {}))
+    pool = cluster.pool(cluster.job(TASK, b"", Inputs({})))
     with pytest.raises(OSError, match="No space left"):
         pool.run([Batch("", units(*["sleep 0"] * 50))], keep)
     assert len(kept.results) == 3
 
 
 @pytest.mark.slow
-def test_other_versions_and_other_kernels_are_left_out(
+def test_other_versions_and_shared_cores_are_left_out(
     machines: Machines, cluster: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = machines.worker(TRIAL_VERSION="99.0")
     text, until = "", time.monotonic() + SOON
     kept = Kept()
     while "workers of version 99.0 are left out" not in text and time.monotonic() < until:
-        cluster.pool(cluster.job(TASK, b"", {})).run([Batch("", units("sleep 0", "sleep 0"))], kept)
+        cluster.pool(cluster.job(TASK, b"", Inputs({}))).run([Batch("", units("sleep 0", "sleep 0"))], kept)
         text += capsys.readouterr().err
     assert "workers of version 99.0 are left out; this is version " in text
     assert other.pid not in {int(pid) for _, pid in kept.results}
     stop = threading.Event()
     threading.Timer(1.0, stop.set).start()
-    cluster.pool(cluster.job(TASK, b"", {}), stop, own_cores=True).run([Batch("", units("sleep 0"))], kept)
+    cluster.pool(cluster.job(TASK, b"", Inputs({})), stop, needs=(OWN_CORES,)).run([Batch("", units("sleep 0"))], kept)
     assert f"with version {VERSION}, own cores" in capsys.readouterr().err
 
 
@@ -178,7 +180,7 @@ def test_without_a_scheduler_there_is_one_line(tmp_path: Path) -> None:
 
         def work() -> None:
             try:
-                cluster.pool(cluster.job(TASK, b"", {})).run([Batch("", units(*["sleep 0.1"] * 500))], kept)
+                cluster.pool(cluster.job(TASK, b"", Inputs({}))).run([Batch("", units(*["sleep 0.1"] * 500))], kept)
             except UserError as error:
                 failures.append(error)
 

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from gtp_engine import cli
+from gtp_engine.cluster import tasks
+from gtp_engine.configuration.sources import load
+from gtp_engine.errors import UserError
 from gtp_engine.match.engines import engine_command, local_command, portable_command
+from nobi_machine.inputs import sha256
+from nobi_machine.units import Unit
 from tests.conftest import REPOSITORY, SMALL_NETWORK
+from tests.gtp_engine.cluster.trial_worker import TASK
 
 
 def test_commands_that_can_use_a_cluster_do_not_import_dask() -> None:
@@ -45,3 +53,18 @@ def test_the_networks_of_an_engine_travel_and_others_stay_as_they_are(words: lis
     there = dict.fromkeys(files, tmp_path / "net")
     expected = [*engine_command("nobi"), *(word.replace("FILE", str(tmp_path / "net")) for word in words)]
     assert local_command(sent, there) == expected
+
+
+def test_a_worker_never_mixes_two_contents_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(tasks.KINDS, TASK, "tests.gtp_engine.cluster.trial_worker")
+    net = tmp_path / f"{sha256(b'old')[: tasks.HASH]}-net.bin"
+    net.write_bytes(b"old")
+    here = tasks.Here(1, load(None, (), {}), threading.Event(), "worker", "kernels")
+    job, unit = msgspec.msgpack.encode(tasks.Job(TASK, b"settings", {"net": net.name})), Unit("unit", TASK, b"read")
+    desk = tasks.Desk(here, tmp_path)
+    assert desk.carry_out(job, unit) == b"settings old"
+    net.write_bytes(b"new")
+    with pytest.raises(OSError, match="changed while it was in use"):
+        desk.carry_out(job, unit)
+    with pytest.raises(UserError, match=r"net\.bin: this worker has another file, or none"):
+        tasks.Desk(here, tmp_path).carry_out(job, unit)

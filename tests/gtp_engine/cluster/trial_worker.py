@@ -46,7 +46,5 @@ def open_job(settings: bytes, files: Mapping[str, Path], _here: tasks.Here) -> T
 if __name__ == "__main__":
     tasks.KINDS[TASK] = "tests.gtp_engine.cluster.trial_worker"
     if version := os.environ.get("TRIAL_VERSION"):
-        import gtp_engine.version
-
-        gtp_engine.version.VERSION = version
+        tasks.OURS = tasks.VERSIONS + version
     cli.main(["worker", *sys.argv[1:]])

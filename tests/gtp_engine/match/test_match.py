@@ -18,6 +18,9 @@ import pytest
 from go_rules.sgf.reader import read_sgf
 from gtp_engine import cli
 from gtp_engine.errors import UserError
+from gtp_engine.match.conditions import read_conditions
+from gtp_engine.match.engines import engine_command
+from gtp_engine.match.play import Contest
 from gtp_engine.match.record import GameRecord, MatchRecord, MatchTerms
 from gtp_engine.match.table import print_result, summary
 from gtp_engine.version import VERSION
@@ -327,3 +330,24 @@ def test_two_real_engines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert result["faults"] == [{}, {}]
     assert result["stray_lines"] == [0, 0]
     assert result["seconds_per_move"][0] > 0
+
+
+def test_a_network_that_changed_ends_the_match_and_is_another_match(tmp_path: Path) -> None:
+    """Engines start again and again, and would read the new one."""
+    net = tmp_path / "net.bin.gz"
+    net.write_bytes(b"old")
+    commands = [engine_command(f"nobi --net {net}"), engine_command("nobi")]
+
+    def contest() -> Contest:
+        return Contest(tmp_path / "match", (0, 1), commands, ["a", "b"], read_conditions())
+
+    running = contest()
+    units = running.units(0, range(2))
+    next(units)
+    net.write_bytes(b"new")
+    with pytest.raises(OSError, match="changed while it was in use"):
+        next(units)
+    with pytest.raises(UserError, match=r"another match \(different networks\)"):
+        contest()
+    net.write_bytes(b"old")
+    assert contest().record.games == []

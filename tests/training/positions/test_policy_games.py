@@ -47,7 +47,6 @@ def test_games_are_played_to_their_end(workers: WorkerPool) -> None:
         games.play_on(group, lambda logits=logits: logits)
     games.close()
     assert sizes == {7, 8, 9}
-    assert games.finished > count
     assert cleanups[0] > cleanups[1] > 0  # a position of the second clean-up phase shows both
     counts = np.array(stones[0])
     assert counts.max() > 25
