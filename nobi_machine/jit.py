@@ -13,6 +13,7 @@ A file of settings for numba in the current directory, which anybody may have pu
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import pickle
@@ -27,6 +28,7 @@ from typing import Any, TypeVar, cast
 
 from nobi_machine.cache import CHECKSUM_BYTES, cache_root, read_entry, write_entry
 from nobi_machine.fingerprint import source_fingerprint
+from nobi_machine.linking import call_if_large, called_by, declare
 from nobi_machine.locks import acquire, release
 from nobi_machine.shipped import Archive, Family, archive_name, family_of, python_abi, usable_archive
 from nobi_machine.tile_registers import without_refused_tiles
@@ -68,6 +70,9 @@ OPTIMISATION = 2
 but makes networks 6 % slower with AVX2 (docs/log/speed.md)."""
 if "NUMBA_OPT" not in os.environ:
     _settings.OPT = type(_settings.OPT)(OPTIMISATION)
+
+OBJECTS_BEFORE_A_LOOK = 100_000
+"""How many new objects a process that compiles may have before it looks for garbage among them."""
 
 UNUSED_DAYS = 30
 """A file that nobody has loaded for so long is removed."""
@@ -224,6 +229,8 @@ class KernelCache(_Cache):
                 release(path)
         if compiled is not None:
             return compiled
+        if compilations == 0:  # what compiling makes is mostly kept: a twelfth of the time went into looking for garbage
+            gc.set_threshold(OBJECTS_BEFORE_A_LOOK)
         compilations += 1
         if _listener is not None:
             _listener(self._name)
@@ -232,9 +239,11 @@ class KernelCache(_Cache):
     def save_overload(self, sig: Any, data: Any) -> None:
         path, key = self._entry(sig, data.target_context)
         try:
+            call_if_large(data)
             if not data.lifted and not data.library.has_dynamic_globals:
                 # Annotations tell people about types, and name folders. A third of a file would be theirs.
-                content = serialize.dumps(_pickling.reduce(None, data._replace(type_annotation="")))
+                reduced = _pickling.reduce(None, data._replace(type_annotation=""))
+                content = serialize.dumps((*reduced, called_by(data)))
                 write_entry(path, key, content, UNUSED_DAYS)
         except Exception:  # numba's, for code that it cannot write; that stays in memory
             pass
@@ -279,6 +288,10 @@ def _rebuilt(content: bytes | None, target_context: Any) -> Any:
     if content is None:
         return None
     try:
-        return _pickling.rebuild(None, target_context, pickle.loads(content))
+        *reduced, called = pickle.loads(content)
+        for symbol in called:
+            symbol.provide()
+        declare(reduced[1], target_context)
+        return _pickling.rebuild(None, target_context, reduced)
     except Exception:  # whatever numba or pickle find wrong with it
         return None

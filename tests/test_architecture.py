@@ -29,7 +29,7 @@ MAY_IMPORT = {
 VECTORS = {"nets/native/simd/", "nets/native/transformers/products.py", "nets/native/transformers/arithmetic.py"}
 ONLY_IN = {
     "numba": {"nobi_machine/jit.py", "nobi_machine/fused_call.py", *VECTORS},
-    "llvmlite": {"nobi_machine/jit.py", "nobi_machine/fused_call.py", *VECTORS},
+    "llvmlite": {"nobi_machine/jit.py", "nobi_machine/linking.py", "nobi_machine/fused_call.py", *VECTORS},
     "onnxruntime": {"nets/devices.py"},
     "torch": {"training/"},
     "matplotlib": {"training/", "gtp_engine/tournament/report.py"},
