@@ -36,44 +36,77 @@ class KernelSymbol(NamedTuple):
 
     def provide(self) -> None:
         """Have the linker know the kernel by this name, before it is given code that calls it. Compile or load it."""
-        if self.name in _called:
-            return
-        importlib.import_module(self.module)
-        kernel = self.dispatcher()
-        kernel.compile(self.arguments)
-        compiled = kernel.overloads[self.arguments]
-        name = compiled.fndesc.llvm_func_name
-        if name != self.name:
-            llvmlite.binding.add_symbol(self.name, compiled.library.get_pointer_to_function(name))
-        _called[self.name] = self
+        if self.name not in _called:
+            importlib.import_module(self.module)
+            kernel = self.dispatcher()
+            kernel.compile(self.arguments)
+            compiled = kernel.overloads[self.arguments]
+            name = compiled.fndesc.llvm_func_name
+            if name != self.name:
+                llvmlite.binding.add_symbol(self.name, compiled.library.get_pointer_to_function(name))
+        self.register()
+
+    def register(self) -> None:
+        """Have code of this process call the kernel by this name. Raises LookupError if another one is called so."""
+        if _called.setdefault(self.name, self) != self:
+            raise LookupError(self.name)
 
 
 _called: dict[str, KernelSymbol] = {}
 """The large kernels that code of this process may call, by their names."""
 
 
-def call_if_large(compiled: Any) -> None:
-    """Have kernels that call this one, if it is large, not contain it."""
+class Linkage(NamedTuple):
+    """What has to be known of a kernel's code to load it."""
+
+    own: KernelSymbol | None
+    """What other kernels call it, if it is large."""
+    called: tuple[KernelSymbol, ...]
+    """The large kernels that it calls."""
+    has_entry: bool
+    """Whether it has what Python calls."""
+
+
+def link(compiled: Any) -> Linkage:
+    """Have kernels that call this one, which was just compiled, not contain it if it is large.
+
+    Raises LookupError if its code calls kernels that another process could not find.
+    """
     described, library = compiled.fndesc, compiled.library
-    symbol = KernelSymbol(described.llvm_func_name, described.modname, described.qualname, compiled.signature.args)
-    blocks = library.get_function(symbol.name).blocks
-    instructions = itertools.chain.from_iterable(block.instructions for block in blocks)
-    is_large = next(itertools.islice(instructions, LARGE, None), None) is not None
-    if is_large and symbol.dispatcher() is not None:
+    own = KernelSymbol(described.llvm_func_name, described.modname, described.qualname, compiled.signature.args)
+    is_large = own.dispatcher() is not None and _is_long(library.get_function(own.name))
+    if is_large:
+        own.register()
         library._shared_module = _nothing()
-        _called[symbol.name] = symbol
+    functions = library._final_module.functions
+    missing = [each.name for each in functions if each.is_declaration and each.name.startswith(MANGLED)]
+    called = tuple(_called[name] for name in missing)
+    return Linkage(own if is_large else None, called, has_entry(compiled))
 
 
-def called_by(compiled: Any) -> tuple[KernelSymbol, ...]:
-    """Return the large kernels that a kernel's code calls."""
-    functions = compiled.library._final_module.functions
-    return tuple(_called[each.name] for each in functions if each.is_declaration and each.name in _called)
+MANGLED = "_ZN"
+"""The beginning of numba's names of functions that it compiled."""
 
 
-def declare(described: Any, target_context: Any) -> None:
-    """Tell numba which functions the code has that it is about to load: it would ask a large kernel's callers' part."""
-    names = described.llvm_func_name, described.llvm_cpython_wrapper_name
+def _is_long(function: Any) -> bool:
+    instructions = itertools.chain.from_iterable(block.instructions for block in function.blocks)
+    return next(itertools.islice(instructions, LARGE, None), None) is not None
+
+
+def prepare(linkage: Linkage, described: Any, target_context: Any) -> None:
+    """Have the linker and numba know what they need before they load a kernel's code, which numba has `described`."""
+    for symbol in linkage.called:
+        symbol.provide()
+    if linkage.own is not None:
+        linkage.own.register()
+    # numba would look for these names in what the kernel's callers contain of it.
+    names = [described.llvm_func_name] + [described.llvm_cpython_wrapper_name] * linkage.has_entry
     target_context.codegen()._engine._defined_symbols.update(names)
+
+
+def has_entry(compiled: Any) -> bool:
+    """Return whether compiled code has what Python calls."""
+    return bool(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cpython_wrapper_name))
 
 
 @functools.cache

@@ -152,7 +152,7 @@ def test_every_folder_is_a_package() -> None:
         assert (path.parent / "__init__.py").exists(), name(path)
 
 
-COMPILED = {"kernel", "kernel_part", "kernel_with_arrays", "intrinsic", "overload"}
+COMPILED = {"kernel", "kernel_for_python", "kernel_part", "kernel_with_arrays", "intrinsic", "overload"}
 """Decorators of functions whose types numba infers."""
 
 

@@ -17,7 +17,7 @@ def other(x):
 @kernel
 def large(x):
     {"".join(f"x = (x ^ {number}) * (x + 7) if x % {number} == 1 else x * {number}; " for number in range(3, BOUND))}
-    return x
+    return x % 1000003
 @kernel
 def small(x):
     return large(x) - 1
@@ -36,18 +36,32 @@ def files(cache: Path, kernel: str) -> list[Path]:
     return list((cache / "kernels").glob(f"the_kernels.{kernel}-*.kernel"))
 
 
-@pytest.mark.parametrize("gone", [(), ("large",), ("small",), ("large", "small")])
-def test_callers_find_large_kernels_again(tmp_path, gone):
+GONE = {"": 0, "large": 1, "small": 0, "large small": 1, "caller": 1, "small caller": 2}
+"""How many kernels are compiled for a caller, by those whose files are gone."""
+
+
+@pytest.mark.parametrize(("gone", "compiled"), GONE.items())
+def test_callers_find_large_kernels_again(tmp_path, gone, compiled):
     (tmp_path / "the_kernels.py").write_text(KERNELS.replace("; ", "\n    "))
-    value, compiled = run(tmp_path, PROGRAM, PYTHONPATH=str(tmp_path))
-    assert compiled == "3"
-    for kernel in gone:
+    value, all_three = run(tmp_path, PROGRAM, PYTHONPATH=str(tmp_path))
+    assert all_three == "3"
+    for kernel in gone.split():
         (file,) = files(tmp_path, kernel)
         file.unlink()
     first = PROGRAM.replace("print", "other(1)\nprint")  # so that what is compiled now is named otherwise
     again = run(tmp_path, first, PYTHONPATH=str(tmp_path))
-    assert again == [value, str(1 + ("large" in gone))]
+    assert again == [value, str(1 + compiled)]
     assert run(tmp_path, first, PYTHONPATH=str(tmp_path)) == [value, "0"]
+
+
+def test_python_may_call_what_was_compiled_for_kernels(tmp_path):
+    (tmp_path / "the_kernels.py").write_text(KERNELS.replace("; ", "\n    "))
+    value, _ = run(tmp_path, PROGRAM, PYTHONPATH=str(tmp_path))
+    direct = PROGRAM.replace("caller(5)", "large(5) - 1 + large(6) - 1")
+    assert run(tmp_path, direct, PYTHONPATH=str(tmp_path)) == [value, "1"]
+    assert run(tmp_path, direct, PYTHONPATH=str(tmp_path)) == [value, "0"]
+    both = PROGRAM.replace("caller(5)", "caller(5) + large(6) - large(6)")
+    assert run(tmp_path, both, PYTHONPATH=str(tmp_path)) == [value, "0"]
 
 
 def test_the_code_of_large_kernels_is_not_in_their_callers(tmp_path):
