@@ -19,7 +19,7 @@ from go_rules.position import (
     STONE_KEYS,
 )
 from go_rules.rules import SCORING_TERRITORY
-from nobi_machine.jit import kernel, kernel_part
+from nobi_machine.jit import kernel, kernel_for_python, kernel_part
 
 SCRATCH = 64
 """A bit of `marks` that is 0 between kernels; walks along a chain use it to count each point once."""
@@ -33,7 +33,7 @@ def neighbour(point, i):
     return point + STEPS[i]
 
 
-@kernel
+@kernel_for_python
 def clear(pos, width, height, button):
     """Make `pos` the empty board with black to play. `button` is 1 if the rules have a button, else 0."""
     for point in range(N_POINTS):
@@ -63,7 +63,7 @@ def clear(pos, width, height, button):
     pos.button = button
 
 
-@kernel
+@kernel_for_python
 def copy_position(target, source):
     """Copy `source` to `target` field by field: numba assigns whole records 20 times slower."""
     for point in range(N_POINTS):
@@ -91,7 +91,7 @@ def copy_position(target, source):
     target.button = source.button
 
 
-@kernel
+@kernel_for_python
 def is_legal(pos, point, colour, rules):
     """Tell whether `colour` may play at `point` now. Superko is not checked.
 
@@ -168,7 +168,7 @@ def hash_after(pos, point, colour):
     return result
 
 
-@kernel
+@kernel_for_python
 def place_stone(pos, point, colour):
     """Put a stone on an empty point and remove what it captures, itself included if it is suicide.
 
@@ -218,7 +218,7 @@ def place_stone(pos, point, colour):
     return captured, 0, captured_point
 
 
-@kernel
+@kernel_for_python
 def remove_chain(pos, head):
     """Take a chain off the board, give its neighbours their liberties back, and return its number of stones."""
     colour = pos.board[head]
@@ -313,7 +313,7 @@ def _merge(pos, point, head):
     pos.stones[keep] += pos.stones[head]
 
 
-@kernel
+@kernel_for_python
 def play(pos, point, colour, rules):
     """Play a move or PASS that is known to be legal, and return the number of enemy stones captured.
 

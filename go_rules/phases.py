@@ -14,7 +14,7 @@ from go_rules.position import (
     PHASE_OVER,
 )
 from go_rules.rules import SCORING_AREA, SCORING_TERRITORY
-from nobi_machine.jit import kernel, kernel_part
+from nobi_machine.jit import kernel, kernel_for_python, kernel_part
 
 MOST_PASSES = 3
 """Consecutive passes are counted no further: one, two and more are all that is ever told apart."""
@@ -26,7 +26,7 @@ def pass_ends_phase(pos):
     return pos.button == 0 and (pos.passes >= 1 or pos.passed_here == 1)
 
 
-@kernel
+@kernel_for_python
 def end_phase(pos, rules):
     """Go on to the next clean-up phase where the rules have one left, else end the game."""
     if rules.scoring != SCORING_TERRITORY or rules.cleanup == 0 or pos.phase >= PHASE_CLEANUP_2:
@@ -61,7 +61,7 @@ def count_pass(pos, colour, rules):
         end_phase(pos, rules)
 
 
-@kernel
+@kernel_for_python
 def live_phase(pos, rules):
     """Return the phase of the next move: after the end of a game it is the last phase once more."""
     if pos.phase != PHASE_OVER:
@@ -79,14 +79,14 @@ def passes_decide(pos, rules):
     return not (rules.friendly_pass == 1 and rules.scoring == SCORING_AREA and pos.passes == 2)
 
 
-@kernel
+@kernel_for_python
 def forget_moves(pos, kept):
     """Remove all but the last `kept` moves from `recent`, so that the networks do not see the others."""
     for i in range(kept, HISTORY_MOVES):
         pos.recent[i] = NO_POINT
 
 
-@kernel
+@kernel_for_python
 def give_turn(pos, colour):
     """Let `colour` move next. Where it is the other side's turn one side moves twice, and what came before means
     nothing any more: the ko, the passes, and the last moves that a network sees."""

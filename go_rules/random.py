@@ -11,7 +11,7 @@ import random
 import numpy as np
 from numpy.typing import NDArray
 
-from nobi_machine.jit import kernel
+from nobi_machine.jit import kernel, kernel_for_python
 
 _MASK = 2**64 - 1
 
@@ -57,7 +57,7 @@ def next_u64(state):
     return result
 
 
-@kernel
+@kernel_for_python
 def below(state, n):
     """Return a random integer 0..n-1, for 1 <= n < 2^31. No value is likelier than another by more than n / 2^32."""
     return np.int64(((next_u64(state) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))

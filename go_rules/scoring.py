@@ -17,10 +17,10 @@ from go_rules.points import BLACK, EMPTY, N_POINTS, STRIDE, WHITE
 from go_rules.position import new_stack
 from go_rules.rules import SCORING_TERRITORY
 from go_rules.tactics.life import final_area, new_life_work
-from nobi_machine.jit import kernel, kernel_part, kernel_with_arrays
+from nobi_machine.jit import kernel_for_python, kernel_part, kernel_with_arrays
 
 
-@kernel
+@kernel_for_python
 def count_stones(pos):
     """Count the stones on the board."""
     stones = 0

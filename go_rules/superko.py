@@ -26,7 +26,7 @@ from go_rules.position import (
     TO_PLAY_KEYS,
 )
 from go_rules.rules import KO_POSITIONAL, KO_SIMPLE
-from nobi_machine.jit import kernel
+from nobi_machine.jit import kernel, kernel_for_python
 
 NO_KEY = np.uint64(0)
 """Marks an empty slot of a table, and is the key of a position that may come back."""
@@ -49,7 +49,7 @@ def seen_has(table, key):
     return False
 
 
-@kernel
+@kernel_for_python
 def seen_add(table, key):
     """Add `key` to the hash set unless it is NO_KEY, and tell whether it is new there.
 
@@ -99,7 +99,7 @@ def superko_key(stones_hash, to_play_after, ko_rule):
     return stones_hash ^ TO_PLAY_KEYS[to_play_after]
 
 
-@kernel
+@kernel_for_python
 def position_key(pos, rules):
     """Compute the superko key of a position that no move led to, or NO_KEY if it may come back."""
     if live_phase(pos, rules) != PHASE_MAIN:
@@ -109,7 +109,7 @@ def position_key(pos, rules):
     return superko_key(pos.hash ^ button, np.int64(pos.to_play), rules.ko)
 
 
-@kernel
+@kernel_for_python
 def history_key(before, after, rules):
     """Compute the key that the move from `before` to `after` adds to the history, or NO_KEY if it adds none."""
     phase = live_phase(before, rules)
@@ -122,7 +122,7 @@ def history_key(before, after, rules):
     return _ko_capture_key(before, point, colour, phase)
 
 
-@kernel
+@kernel_for_python
 def is_superko_banned(pos, point, colour, rules, table, path_keys, n_path):
     """Tell whether a move that `is_legal` allows repeats a key of `table` or of the first `n_path` of `path_keys`.
 
@@ -161,7 +161,7 @@ def drop_superko_banned(pos, colour, rules, table, points, n):
     return kept
 
 
-@kernel
+@kernel_for_python
 def situation_key(pos, rules):
     """Compute the key of what a long cycle repeats, all but the side to move.
 

@@ -52,7 +52,7 @@ from go_rules.rules import (
 from go_rules.tactics.ladder import LADDERS, find_ladders
 from go_rules.tactics.ladder_board import new_ladder_work
 from go_rules.tactics.life import final_area, new_life_work, safe_area
-from nobi_machine.jit import kernel, kernel_part
+from nobi_machine.jit import kernel, kernel_for_python, kernel_part
 
 if TYPE_CHECKING:
     from nets.evaluator import Evaluator
@@ -148,7 +148,7 @@ def encode(
     encode_symmetry(stack, i, colour, rules, pda, view, ban, scratch, scratch.straight, flat, global_)
 
 
-@kernel
+@kernel_for_python
 def encode_symmetry(stack, i, colour, rules, pda, view, ban, scratch, permutation, spatial, global_):
     """Encode the position `stack[i]` with `colour` to move, under a symmetry.
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nobi_machine.jit import kernel, without_numba_file
+from nobi_machine.jit import entry_point, kernel, without_numba_file
 
 with without_numba_file():
     import numba
@@ -66,8 +66,7 @@ def fuse(steps: Sequence[KernelCall], *examples: Any) -> Callable[..., Any]:
     held = np.array(words, np.int64)
     memory = _Memory(held.ctypes.data)
     memory.held = held, tuple(steps)
-    dispatcher: Any = _call_all
-    code = dispatcher.compile((_Fused(tuple(calls), len(words)), types.Tuple(given)))
+    code = entry_point(_call_all, (_Fused(tuple(calls), len(words)), types.Tuple(given)))
     return lambda *given: code(memory, given)
 
 

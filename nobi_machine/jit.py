@@ -13,7 +13,9 @@ A file of settings for numba in the current directory, which anybody may have pu
 
 from __future__ import annotations
 
+import gc
 import hashlib
+import importlib
 import os
 import pickle
 import sys
@@ -27,6 +29,7 @@ from typing import Any, TypeVar, cast
 
 from nobi_machine.cache import CHECKSUM_BYTES, cache_root, read_entry, write_entry
 from nobi_machine.fingerprint import source_fingerprint
+from nobi_machine.linking import has_entry, link, prepare
 from nobi_machine.locks import acquire, release
 from nobi_machine.shipped import Archive, Family, archive_name, family_of, python_abi, usable_archive
 from nobi_machine.tile_registers import without_refused_tiles
@@ -57,6 +60,7 @@ with without_numba_file():
     from llvmlite.binding import FeatureMap
     from numba.core import serialize
     from numba.core.caching import CompileResultCacheImpl, _Cache
+    from numba.core.compiler_lock import global_compiler_lock
     from numba.core.runtime.nrt import rtsys
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -68,6 +72,9 @@ OPTIMISATION = 2
 but makes networks 6 % slower with AVX2 (docs/log/speed.md)."""
 if "NUMBA_OPT" not in os.environ:
     _settings.OPT = type(_settings.OPT)(OPTIMISATION)
+
+OBJECTS_BEFORE_A_LOOK = 100_000
+"""How many new objects a process that compiles may have before it looks for garbage among them."""
 
 UNUSED_DAYS = 30
 """A file that nobody has loaded for so long is removed."""
@@ -127,13 +134,19 @@ def kernel(function: F) -> F:
     """Compile `function` to run without the GIL; keep it on disk. Division by zero gives inf or nan, as in numpy.
 
     It may make no arrays: for those references are counted, which numba would then do wherever any array is read.
+    Compiled for kernels that call it, it is compiled once more if Python calls it too.
     """
     return _compiled(function, inline="never")
 
 
+def kernel_for_python(function: F) -> F:
+    """Compile `function` as a kernel that Python calls as well as other kernels or fused calls (fused_call.py)."""
+    return _compiled(function, inline="never", for_python=True)
+
+
 def kernel_with_arrays(function: F) -> F:
-    """Compile `function` as a kernel that makes arrays of its own, but returns none."""
-    return _compiled(function, inline="never", makes_arrays=True)
+    """Compile `function` as a kernel, which Python may call too, that makes arrays of its own, but returns none."""
+    return _compiled(function, inline="never", for_python=True, makes_arrays=True)
 
 
 def kernel_part(function: F) -> F:
@@ -145,7 +158,7 @@ def kernel_part(function: F) -> F:
     return _compiled(function, inline="always")
 
 
-def _compiled(function: F, inline: str, makes_arrays: bool = False) -> F:
+def _compiled(function: F, inline: str, for_python: bool = False, makes_arrays: bool = False) -> F:
     def run_plainly(*arguments: Any) -> Any:
         return function(*map(_with_attributes, arguments))
 
@@ -154,16 +167,53 @@ def _compiled(function: F, inline: str, makes_arrays: bool = False) -> F:
     options: Any = {"nogil": True, "error_model": "numpy", "inline": inline}
     options["no_cfunc_wrapper"] = True  # nothing calls kernels from C, and to compile what lets C do so costs much
     options["_nrt"] = makes_arrays
+    options[NO_ENTRY] = not for_python
     dispatcher: Any = numba.njit(**options)(function)
     dispatcher._cache = KernelCache(function)
-    compiled_for = dispatcher._compile_for_args
+    dispatcher._cache.options = dispatcher.targetoptions
+    compiled_for, add_overload = dispatcher._compile_for_args, dispatcher.add_overload
 
     def callable_for(*arguments: Any) -> Any:
-        """What is called where nothing is compiled for these arguments."""
-        return run_plainly if getattr(_thread, "waits_for_none", False) else compiled_for(*arguments)
+        """What Python calls where it has not called the kernel with such arguments yet."""
+        if getattr(_thread, "waits_for_none", False):
+            return run_plainly
+        with _with_entry(dispatcher, tuple(map(dispatcher.typeof_pyval, arguments))):
+            return compiled_for(*arguments)
 
-    dispatcher._compile_for_args = callable_for
+    def add(compiled: Any) -> None:
+        """Have other kernels find the compiled code, and Python too if there is what it calls."""
+        if has_entry(compiled):
+            add_overload(compiled)
+        else:
+            dispatcher.overloads[compiled.signature.args] = compiled
+
+    dispatcher._compile_for_args, dispatcher.add_overload = callable_for, add
     return dispatcher
+
+
+NO_ENTRY = "no_cpython_wrapper"
+"""numba's option that leaves out what Python calls. That takes the arguments out of Python's objects, which is often
+more code than the kernel is; of five kernels Python calls one. To leave it out saves a tenth of a first start."""
+
+
+@contextmanager
+def _with_entry(dispatcher: Any, kinds: tuple[Any, ...]) -> Iterator[None]:
+    """Have the body compile or load a kernel for arguments of these types with what Python calls."""
+    with global_compiler_lock:
+        if kinds in dispatcher.overloads and not has_entry(dispatcher.overloads[kinds]):
+            del dispatcher.overloads[kinds]  # it was for other kernels, which keep it
+        had_none = dispatcher.targetoptions[NO_ENTRY]
+        dispatcher.targetoptions[NO_ENTRY] = False
+        try:
+            yield
+        finally:
+            dispatcher.targetoptions[NO_ENTRY] = had_none
+
+
+def entry_point(kernel: Any, kinds: tuple[Any, ...]) -> Callable[..., Any]:
+    """Compile or load a kernel, for arguments of these types of numba's. Return what Python calls."""
+    with _with_entry(kernel, kinds):
+        return cast(Callable[..., Any], kernel.compile(kinds))
 
 
 def _with_attributes(argument: Any) -> Any:
@@ -187,6 +237,11 @@ def waiting_for_no_compiler() -> Iterator[None]:
         _thread.waits_for_none = False
 
 
+def compile_for(kernel: Any, *arguments: Any) -> None:
+    """Compile or load a kernel for arguments like these, as kernels that call it do."""
+    kernel.compile(tuple(map(numba.typeof, arguments)))
+
+
 def on_compile(listener: Callable[[str], None] | None) -> None:
     """Call `listener(kernel name)` before each compilation from now on, or nothing if it is None."""
     global _listener
@@ -201,6 +256,9 @@ def cache_directory() -> Path:
 class KernelCache(_Cache):
     """The cache that a numba dispatcher asks for compiled code, and gives it to."""
 
+    options: dict[str, Any]
+    """The dispatcher's: how the kernel is compiled now."""
+
     def __init__(self, function: Callable[..., Any]) -> None:
         self._name = f"{function.__module__}.{function.__qualname__}"
         # Now, not at the first call: a source edited in between is not what this process compiles.
@@ -214,16 +272,18 @@ class KernelCache(_Cache):
         global compilations
         rtsys.initialize(target_context)  # what compiled code needs; all that only compiling needs would take longer
         path, key = self._entry(sig, target_context)
-        compiled = _rebuilt(read_entry(path, key), target_context)
+        compiled = self._rebuilt(read_entry(path, key), target_context)
         if compiled is None and shipped_kernels is not None:
-            compiled = _rebuilt(shipped_kernels.read(path.name, key), target_context)
+            compiled = self._rebuilt(shipped_kernels.read(path.name, key), target_context)
         if compiled is None:
-            acquire(path)
-            compiled = _rebuilt(read_entry(path, key), target_context)  # another process may have compiled it meanwhile
+            acquire(path)  # another process may have compiled it meanwhile
+            compiled = self._rebuilt(read_entry(path, key), target_context)
             if compiled is not None:
                 release(path)
         if compiled is not None:
             return compiled
+        if compilations == 0:  # most of what compiling makes stays: to look for garbage took a twelfth of the time
+            gc.set_threshold(OBJECTS_BEFORE_A_LOOK)
         compilations += 1
         if _listener is not None:
             _listener(self._name)
@@ -232,14 +292,30 @@ class KernelCache(_Cache):
     def save_overload(self, sig: Any, data: Any) -> None:
         path, key = self._entry(sig, data.target_context)
         try:
+            linkage = link(data)
             if not data.lifted and not data.library.has_dynamic_globals:
                 # Annotations tell people about types, and name folders. A third of a file would be theirs.
-                content = serialize.dumps(_pickling.reduce(None, data._replace(type_annotation="")))
+                reduced = _pickling.reduce(None, data._replace(type_annotation=""))
+                content = serialize.dumps((*reduced, linkage))
                 write_entry(path, key, content, UNUSED_DAYS)
         except Exception:  # numba's, for code that it cannot write; that stays in memory
             pass
         finally:
             release(path)
+
+    def _rebuilt(self, content: bytes | None, target_context: Any) -> Any:
+        """The compiled code that a file holds; None if it cannot be used, or lacks what Python calls and is to have
+        it."""
+        if content is None:
+            return None
+        try:
+            *reduced, linkage = pickle.loads(content)
+            if not (linkage.has_entry or self.options[NO_ENTRY]):
+                return None
+            prepare(linkage, reduced[1], target_context)
+            return _pickling.rebuild(None, target_context, reduced)
+        except Exception:  # whatever numba or pickle find wrong with it
+            return None
 
     def enable(self) -> None:
         pass
@@ -268,17 +344,11 @@ class KernelCache(_Cache):
         return cache_directory() / f"{self._name}-{digest[:24]}.kernel", f"{self._name} {digest}"
 
 
-def compiled_from(entry: bytes) -> tuple[str, str, tuple[Any, ...]]:
-    """Return the module, the name and the types of the arguments of the kernel that an entry of our own holds."""
-    _library, descriptor, _environment, signature, *_ = pickle.loads(entry[CHECKSUM_BYTES:])
-    return descriptor.modname, descriptor.qualname, signature.args
-
-
-def _rebuilt(content: bytes | None, target_context: Any) -> Any:
-    """The compiled code that a file holds; None if it cannot be used."""
-    if content is None:
-        return None
-    try:
-        return _pickling.rebuild(None, target_context, pickle.loads(content))
-    except Exception:  # whatever numba or pickle find wrong with it
-        return None
+def compile_again(entry: bytes) -> None:
+    """Compile or load the kernel that an entry of our own was compiled from, for this process's processor."""
+    _library, descriptor, _environment, signature, *_, linkage = pickle.loads(entry[CHECKSUM_BYTES:])
+    kernel = getattr(importlib.import_module(descriptor.modname), descriptor.qualname)
+    if linkage.has_entry:
+        entry_point(kernel, signature.args)
+    else:
+        kernel.compile(signature.args)

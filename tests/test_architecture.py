@@ -29,7 +29,7 @@ MAY_IMPORT = {
 VECTORS = {"nets/native/simd/", "nets/native/transformers/products.py", "nets/native/transformers/arithmetic.py"}
 ONLY_IN = {
     "numba": {"nobi_machine/jit.py", "nobi_machine/fused_call.py", *VECTORS},
-    "llvmlite": {"nobi_machine/jit.py", "nobi_machine/fused_call.py", *VECTORS},
+    "llvmlite": {"nobi_machine/jit.py", "nobi_machine/linking.py", "nobi_machine/fused_call.py", *VECTORS},
     "onnxruntime": {"nets/devices.py"},
     "torch": {"training/"},
     "matplotlib": {"training/", "gtp_engine/tournament/report.py"},
@@ -152,7 +152,7 @@ def test_every_folder_is_a_package() -> None:
         assert (path.parent / "__init__.py").exists(), name(path)
 
 
-COMPILED = {"kernel", "kernel_part", "kernel_with_arrays", "intrinsic", "overload"}
+COMPILED = {"kernel", "kernel_for_python", "kernel_part", "kernel_with_arrays", "intrinsic", "overload"}
 """Decorators of functions whose types numba infers."""
 
 

@@ -19,7 +19,7 @@ from go_rules.board import neighbour
 from go_rules.points import BLACK, EMPTY, MAX_SIZE, N_POINTS, STRIDE, WALL, WHITE
 from go_rules.position import MARK_BLACK_AT_CLEANUP_2, MARK_WHITE_AT_CLEANUP_2, PHASE_CLEANUP_2
 from go_rules.rules import SCORING_AREA, TAX_ALL, TAX_NONE
-from nobi_machine.jit import kernel, kernel_part
+from nobi_machine.jit import kernel, kernel_for_python, kernel_part
 
 BIT_ROWS = MAX_SIZE + 2
 """Rows of a set, walls included."""
@@ -106,7 +106,7 @@ def _end(pos):
     return (pos.height + 2) * STRIDE
 
 
-@kernel
+@kernel_for_python
 def final_area(pos, rules, phase, suicide, work):
     """Find the owner of each point if the game ended here, and return white's points minus black's on the board.
 
@@ -142,7 +142,7 @@ def final_area(pos, rules, phase, suicide, work):
     return score
 
 
-@kernel
+@kernel_for_python
 def safe_area(pos, suicide, work):
     """Find who owns a point for certain: pass-alive chains, what they enclose, and empty regions beside them alone.
 
@@ -154,7 +154,7 @@ def safe_area(pos, suicide, work):
         work.area[point] = work.owned[point]
 
 
-@kernel
+@kernel_for_python
 def pass_alive_area(pos, suicide, work):
     """Find both colours' pass-alive chains and the regions that they enclose; fills `work.owned`.
 

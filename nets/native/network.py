@@ -21,7 +21,7 @@ from nets.native.transformers.rows import (
     write_activated,
     write_levels,
 )
-from nobi_machine.jit import kernel
+from nobi_machine.jit import kernel, kernel_for_python
 
 # --- The stem --------------------------------------------------------------------------------------------------------
 # It reads the features of a position and begins the trunk's stream.
@@ -40,7 +40,7 @@ NETWORK = np.dtype(
 )
 
 
-@kernel
+@kernel_for_python
 def write_stem(spatial, global_, profile_bias, network, constant, stream):
     """Write the sums of the stem to the trunk's `stream`, float32 [boards, H, W, channels].
 
@@ -122,7 +122,7 @@ def write_tip(heads, parameters, stream, to, count, row_bytes, board_root):
         return
     for at in range(0, count * row_bytes, row_bytes):
         root = reciprocal_root(sum_of_squares(stream + at, row_bytes) * heads.share, heads.epsilon)
-        write_activated(stream + at, 1, row_bytes, root, gamma, beta, heads.tip_activation, to + at)
+        write_activated(stream + at, np.int64(1), row_bytes, root, gamma, beta, heads.tip_activation, to + at)
 
 
 @kernel

@@ -11,7 +11,7 @@ import numpy as np
 from nets.evaluator import LEAD, LOSS, NO_RESULT, SCORE_COLUMNS, SCORE_MEAN, SCORE_STDEV, VAR_TIME_LEFT, WIN
 from nets.katago.model import EXCLUDED, KO_FEATURE, TERRITORY_FEATURE, FloatArray, ScoreOutputs
 from nets.native.simd.activations import CURVES, REACH, RELU
-from nobi_machine.jit import kernel
+from nobi_machine.jit import kernel, kernel_for_python
 
 VALUES, PLAIN = 3, 2
 """Outputs of the last matrix: first the logits of `value`, then mean and lead, then what passes through softplus."""
@@ -99,7 +99,7 @@ def _matrix(numbers: FloatArray) -> FloatArray:
     return np.array(numbers, np.float32, order="C")
 
 
-@kernel
+@kernel_for_python
 def finish_batch(layers, pools, policies, ownerships, count, global_, optimism, policy, value, score, ownership):
     """Fill `count` rows of the fields of an `Evaluation`, the last four arguments, from what `run_heads` wrote and from
     `global_`.

@@ -20,6 +20,7 @@ from go_rules.tactics.ladder import find_ladders
 from nets.evaluator import ConstantEvaluator
 from nets.features import new_scratch
 from nets.native.outputs import LastLayers, finish_batch
+from nobi_machine.jit import compile_for
 from nobi_machine.streams import guard_stdin
 from search.nobi.game_tree import place_root
 from search.nobi.iteration import NO_CHECK, SELECT_NOTHING, advance, collect, submit
@@ -46,7 +47,7 @@ def compile_all() -> None:
     Meanwhile the parent compiles the rules and what its network needs, calibrates it and calls `compile_ends`.
     """
     features = new_scratch()
-    find_ladders(Game(SIDE, SIDE).position, features.ladder[0], features.ladders)
+    compile_for(find_ladders, Game(SIDE, SIDE).position, features.ladder[0], features.ladders)
     _compile_iteration(_small_workspace())
     for compile_some in reversed(_ends()):  # the parent may be at them already
         compile_some()
@@ -71,10 +72,10 @@ def _ends() -> list[Callable[[], object]]:
     leaf["stack"][0] = context["roots"][0]
     ranks, none = np.zeros((3, space.area + 1)), np.zeros((0, MAX_VARIATION), np.int64)
     return [
-        partial(replay, tree.nodes, tree.edges, context, scratch, leaf),
-        partial(mark_banned, context, leaf),
-        partial(graph_key, context, scratch, leaf, False, np.uint64(0)),
-        partial(score_terminal, context, scratch, leaf["stack"][0], tree.nodes[0]),
+        partial(compile_for, replay, tree.nodes, tree.edges, context, scratch, leaf),
+        partial(compile_for, mark_banned, context, leaf),
+        partial(compile_for, graph_key, context, scratch, leaf, False, np.uint64(0)),
+        partial(compile_for, score_terminal, context, scratch, leaf["stack"][0], tree.nodes[0]),
         partial(expand_root, tree, contexts, work),
         partial(rank_root, tree, contexts, ranks),
         partial(variations, tree, contexts, ranks, none, none, none, np.zeros(0, np.int64)),

@@ -21,7 +21,7 @@ from nets import evaluator as net
 from nets.evaluator import Evaluation, EvaluationRequest, Evaluator
 from nets.features import encode_symmetry, scratch_for
 from nets.symmetry import symmetry_permutations
-from nobi_machine.jit import kernel
+from nobi_machine.jit import kernel, kernel_for_python
 from search.nobi.memory.context import uniform_share
 from search.nobi.root import pass_alive, useless_moves
 from search.result import RawEvaluation
@@ -277,7 +277,7 @@ def set_priors(nodes, children, policy, permutation, width, uniform_share):
     sort_by_prior(nodes, first, first + number)
 
 
-@kernel
+@kernel_for_python
 def place_of_move(point, width, moves):
     """Return the place of a move among a network's `moves` moves: row by row, the pass last."""
     if point == PASS:

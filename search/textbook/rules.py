@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from nobi_machine.jit import kernel
+from nobi_machine.jit import kernel, kernel_for_python
 from search.textbook.tree import first_child, number_of_children
 
 EVENLY, UCB1, PUCT, IMPROVED = 0, 1, 2, 3
@@ -224,7 +224,7 @@ def mixed_value(nodes, index, first, end, settings):
     return (own + visits * weighted / policy) / (1.0 + visits)
 
 
-@kernel
+@kernel_for_python
 def improved_logits(nodes, index, settings, out):
     """Write log P(a) + sigma(completed Q(a)) of each child of a node to `out`: the logits of the improved policy.
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.points import NO_POINT
-from nobi_machine.jit import kernel, kernel_with_arrays
+from nobi_machine.jit import kernel, kernel_for_python, kernel_with_arrays
 
 NODE = np.dtype(
     [
@@ -49,19 +49,19 @@ def new_nodes(n: int) -> NDArray[np.void]:
     return nodes
 
 
-@kernel
+@kernel_for_python
 def first_child(children):
     """Read the index of the first child from a packed `children`."""
     return children >> NUMBER_BITS
 
 
-@kernel
+@kernel_for_python
 def number_of_children(children):
     """Read the number of children from a packed `children`."""
     return children & NUMBER_MASK
 
 
-@kernel
+@kernel_for_python
 def pack_children(first, number):
     """Pack the index of the first child and the number of children into one integer (NODE's `children`)."""
     return (first << NUMBER_BITS) | number

@@ -340,7 +340,7 @@ def pack_int8_keys(buffers, rows, area, row_bytes, size):
         store_as_int8(buffers.queries, at, floats(float(BYTE_ZERO)))
     for block in range((area + KEYS - 1) // KEYS):
         starts = buffers.starts + block * OUTPUT_BYTES
-        multiply_int8(buffers.queries, buffers.keys + block * KEYS * size, starts, 1, size, size)
+        multiply_int8(buffers.queries, buffers.keys + block * KEYS * size, starts, np.int64(1), size, size)
         for at in range(0, OUTPUT_BYTES, VECTOR_BYTES):
             store(starts, at, no_ints() - load_ints(starts, at))
 

@@ -31,7 +31,7 @@ from nets.native.transformers.products import ATTENDS_INT8, IN_TILES, multiply_m
 from nets.native.transformers.rows import add_values, put_gated, put_silu, put_values, write_activated, write_levels
 from nobi_machine.jit import kernel
 
-TO_VALUES, TO_STREAM, TO_GATED, TO_SILU = 0, 1, 2, 3
+TO_VALUES, TO_STREAM, TO_GATED, TO_SILU = map(np.int64, range(4))  # for literals, kernels are compiled once each
 """What to do with a matrix's outputs."""
 ATTENTION, FEED_FORWARD, NARROW, WIDEN = 0, 1, 2, 3
 """The kinds of blocks. The last two are the ends of a bottleneck."""

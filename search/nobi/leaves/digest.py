@@ -10,13 +10,13 @@ from go_rules.board import is_legal
 from go_rules.points import WHITE
 from go_rules.scoring import score_range
 from nets import evaluator as net
-from nobi_machine.jit import kernel, kernel_part
+from nobi_machine.jit import kernel, kernel_for_python, kernel_part
 from search.nobi.memory.context import LEAD, NO_RESULT, SCORE, SCORE_ERROR, SCORE_SQ, WIN_LOSS, WINLOSS_ERROR
 from search.nobi.mirror import favour_mirror_moves, with_centre
 from search.nobi.tree.nodes import encode_prior
 
 
-@kernel
+@kernel_for_python
 def digest_evaluation(ctx, work, chosen, symmetries, permutations, count, policy, value, score, ownership):
     """Write row i of an evaluation into the i-th of the `count` leaves listed in `chosen`, for all i.
 

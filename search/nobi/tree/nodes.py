@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nobi_machine.jit import kernel, kernel_part
+from nobi_machine.jit import kernel, kernel_for_python, kernel_part
 
 NONE = -1
 """No node, no edge range, no bias entry."""
@@ -185,7 +185,7 @@ def clear_tree(tree):
     tree.used[BIASES] = 0
 
 
-@kernel
+@kernel_for_python
 def new_node(tree, key, to_play):
     """Add a NEW node without statistics; return it, or NONE when the tree is full."""
     index = tree.used[NODES]
