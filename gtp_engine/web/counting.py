@@ -11,8 +11,8 @@ from go_rules.game import Game
 from go_rules.points import BLACK, COLOUR_NAMES, EMPTY, WHITE, board_points, opponent
 from go_rules.rules import SCORING_AREA, TAX_NONE
 from go_rules.scoring import final_owners, result_text
-from gtp_engine.errors import Refused
 from gtp_engine.session.clock import Clock, System, TimeControl
+from gtp_engine.web.refusals import Refusal
 
 NO_RESULT = "Void"
 NOBODYS = 3
@@ -29,10 +29,10 @@ class Count:
     def toggled(self, point: int) -> Count:
         """Count anew, with the chain at a point alive where it was dead, or the other way round. Raises Refused."""
         if not may_have_dead(self._game.rules):
-            raise Refused("by these rules every stone on the board counts; what is dead has to be captured")
+            raise Refusal("every_stone_counts")
         chain = next((each for each in chains(self._game) if point in each), None)
         if chain is None:
-            raise Refused("there is no stone on this point")
+            raise Refusal("no_stone_there")
         return Count(self._game, self.dead.symmetric_difference(chain))
 
     @property

@@ -31,7 +31,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gtp_engine.errors import is_of_user
-from gtp_engine.web.refusals import told_error
+from gtp_engine.web.refusals import said_of, words
 from gtp_engine.web.streams import Streams
 from gtp_engine.web.table import Table
 from nobi_machine.text import shown
@@ -160,8 +160,8 @@ def make_app(table: Table, streams: Streams, entrance: Entrance) -> Starlette:
         try:
             return JSONResponse(await run_in_threadpool(table.operations[name], bytes(body)))
         except Exception as error:
-            told = told_error(error)
-            return _error(400 if is_of_user(error) else 500, told.pop("text"), **told)
+            told = said_of(error)
+            return _error(400 if is_of_user(error) else 500, words(told), **told)
 
     return Starlette(
         routes=[

@@ -30,11 +30,10 @@ from go_rules.sgf.encodings import is_text
 from go_rules.sgf.grammar import SgfError, parse_game
 from go_rules.sgf.reader import MAX_SETUPS, PropertyReader, Setup, set_up
 from go_rules.sgf.writer import coordinates, escaped, root_terms
-from gtp_engine.errors import Refused
 from gtp_engine.review.causes import Cause
 from gtp_engine.review.judged import LONGEST_LINE, JudgedMove, Opinion
 from gtp_engine.review.texts import TEXTS
-from gtp_engine.web.refusals import Translated
+from gtp_engine.web.refusals import Refusal
 
 PAGE_PASS = -1
 MOST_NODES = 20_000
@@ -110,7 +109,7 @@ class GameTree:
     def node(self, number: int) -> Node:
         """Return the node of this id. Raises Refused."""
         if number not in self.nodes:
-            raise Refused("this position is not in the game any more")
+            raise Refusal("no_such_position")
         return self.nodes[number]
 
     def end(self) -> Node:
@@ -163,7 +162,7 @@ class GameTree:
         reason = self.board(node).violation(colour, point)
         if reason is not None:
             vertex = to_vertex(point, self.height)
-            raise Translated(f"{vertex} is not allowed: {reason}", ILLEGAL.get(reason, "illegal"), point=vertex)
+            raise Refusal(ILLEGAL.get(reason, "illegal"), point=vertex)
         return self._add(node, move)
 
     def place_handicap(self, points: tuple[int, ...], is_whole: bool) -> None:
@@ -183,7 +182,7 @@ class GameTree:
         try:
             return self._add(node, setup)
         except SgfError as error:
-            raise Refused(str(error)) from None
+            raise Refusal("impossible_position") from error
 
     def _rearrange(self, node: Node, setup: Setup) -> None:
         """Set other stones up at a node. Raises Refused for an impossible position."""
@@ -192,7 +191,7 @@ class GameTree:
             self._arrive(node)
         except SgfError as error:
             node.step, self._board = before, None
-            raise Refused(str(error)) from None
+            raise Refusal("impossible_position") from error
 
     def remove(self, node: Node) -> list[int]:
         """Take a node that is not the root, and all that follows it, out of the game. Returns their ids."""
@@ -221,7 +220,7 @@ class GameTree:
     def _add(self, parent: Node, step: Move | Setup | None, properties: dict[str, list[bytes]] | None = None) -> Node:
         """Add a node. Raises SgfError and RuleViolation where its step is impossible, and then changes nothing."""
         if len(self.nodes) >= MOST_NODES:
-            raise Refused(f"a game may have {MOST_NODES} positions at most")
+            raise Refusal("too_many_positions", n=MOST_NODES)
         node = Node(self._next, parent, step, properties or {})
         parent.children.append(node)
         try:
@@ -261,7 +260,7 @@ class GameTree:
         if number == PAGE_PASS:
             return PASS
         if not 0 <= number < self.width * self.height:
-            raise Refused(f"{number} is no point of this board")
+            raise Refusal("no_such_point", n=number)
         return point_at(number % self.width, number // self.width)
 
     def told(self, node: Node) -> dict[str, Any]:
