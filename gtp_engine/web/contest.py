@@ -110,25 +110,20 @@ class Contest:
             self._engine.interrupt()
             self._end(_won_by(opponent(game.person), RESIGNED))
 
-    def set(self, settings: requests.Settings) -> None:
-        """Change how the game goes on. Raises Refused."""
+    def play_on(self, settings: requests.PlayOn) -> None:
+        """Have the person play against the engine from a position, for the side to move there. Raises Refused."""
         with self._shared.lock:
             game = self._shared.game
             node = game.at if settings.node is None else game.tree.node(settings.node)
             if settings.level is not None:
                 require_level(settings.level)
                 game.level = settings.level
-            game.teaching = game.teaching if settings.teaching is None else settings.teaching
-            game.limit = game.limit if settings.limit is None else settings.limit
-            if settings.person is not None:
-                self._engine.interrupt()
-                if settings.person:
-                    game.end("")
-                game.person, game.mode, game.at = settings.person, PLAY if settings.person else ANALYSE, node
+            self._engine.interrupt()
+            game.end("")
+            game.person, game.mode, game.at = node.to_play, PLAY, node
             game.name_players()
             self._shared.tell()
-            if settings.person is not None:
-                self.go_on()
+            self.go_on()
 
     def answer(self, _: requests.Request) -> None:
         """Have the engine go on after an offer to take a move back. Raises Refused."""

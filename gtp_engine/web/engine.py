@@ -126,10 +126,6 @@ class Engine:
         """Say how far a task is: at move `n`, `of` so many."""
         self._on_state("analysing", **values)
 
-    def hurry(self) -> None:
-        """End the search that was asked for: what it has found by now is its answer."""
-        self._stop.set()
-
     def interrupt(self) -> None:
         """End the search that was asked for, and drop those that wait for it."""
         with self._changed:

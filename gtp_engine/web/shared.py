@@ -106,7 +106,6 @@ def told_result(result: SearchResult, on_page: Callable[[int], int]) -> dict[str
             "visits": move.visits,
             "winrate": round(move.winrate if is_black else 1.0 - move.winrate, 4),
             "lead": round(move.lead if is_black else -move.lead, 2),
-            "prior": round(move.prior, 4),
             "order": move.order,
             "pv": [on_page(point) for point in move.pv[:LONGEST_LINE]],
         }

@@ -63,9 +63,8 @@ class Table:
             "play": self._as(requests.Play, contest.play),
             "undo": self._as(requests.Request, contest.undo),
             "resign": self._as(requests.Request, contest.resign),
-            "settings": self._as(requests.Settings, contest.set),
+            "play_on": self._as(requests.PlayOn, contest.play_on),
             "go_on": self._as(requests.Request, contest.answer),
-            "hurry": self._as(requests.Request, lambda _: self.engine.hurry()),
             "score": self._as(requests.At, lambda at: _answer(contest.score(at))),
             "dead": self._as(requests.Point, contest.toggle),
             "agree": self._as(requests.Request, contest.agree),
@@ -129,7 +128,6 @@ class Table:
         """Return all that a page, which is called so, has to know."""
         return {
             "version": VERSION,
-            "name": "Nobi",
             "page": page,
             **self._networks.told(),
             "rules": list(PRESETS),
@@ -149,8 +147,7 @@ class Table:
         rules, usual = rules_and_komi(new.rules)
         require_level(new.level)
         clock = None if new.clock is None else GameClock(**msgspec.structs.asdict(new.clock))
-        has_stones = new.handicap or new.free_handicap
-        komi = new.komi if new.komi is not None else HANDICAP_KOMI if has_stones else usual
+        komi = new.komi if new.komi is not None else HANDICAP_KOMI if new.handicap else usual
         tree = GameTree(new.width, new.height, rules, komi)
         to_place = new.handicap if new.is_free and new.person != WHITE else 0
         if to_place > max_free_handicap(new.width, new.height):
@@ -159,8 +156,8 @@ class Table:
             fixed = fixed_handicap(new.handicap, new.width, new.height) if new.handicap and not to_place else []
         except HandicapError:
             raise Refusal("no_room_for_stones", n=new.handicap) from None
-        if stones := tuple(dict.fromkeys(map(tree.from_page, new.free_handicap))) or tuple(fixed):
-            tree.place_handicap(stones, is_whole=True)
+        if fixed:
+            tree.place_handicap(tuple(fixed), is_whole=True)
         game = OpenGame(self._shared.games.new_name(), tree, tree.root, PLAY if new.person else ANALYSE, new.person)
         game.level, game.teaching, game.limit, game.clock = new.level, new.teaching, new.limit, clock
         game.to_place = to_place

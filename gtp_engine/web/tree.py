@@ -267,7 +267,6 @@ class GameTree:
         """Return what pages are told of a node."""
         move, parent, setup = node.move, node.parent, node.step if isinstance(node.step, Setup) else None
         judged = self.judged(node)
-        rank = None if judged is None else judged.rank
         return {
             "id": node.id,
             "parent": None if parent is None else parent.id,
@@ -287,7 +286,6 @@ class GameTree:
             "marks": self._marks(node),
             "analysis": None if node.opinion is None else self._told_opinion(node.opinion),
             "loss": None if judged is None else round(judged.points_lost, 2),
-            "rank": None if rank is None else rank + 1,
             "cause": None if node.cause is None else self._told_cause(node.cause),
         }
 

@@ -149,7 +149,7 @@ function take(fields) {
 
 /** What is said of a game, and which buttons it has, are others when this is another text. */
 const standing = () =>
-  [game.offer?.node, game.to_place, game.result, game.problem?.state, Boolean(game.count), isUntouched(), isPass(game.at)].join();
+  [game.offer?.node, game.to_place, game.result, game.problem?.state, Boolean(game.count), isUntouched(), isPass(game.at), game.unsaved].join();
 
 const isPass = (id) => game.node(id)?.colour > 0 && game.node(id).point === PASS;
 
@@ -403,7 +403,7 @@ const openBytes = (name, bytes) => server.ask("open", { name, bytes: base64(byte
 
 /** Go on against the engine from what is looked at. */
 async function playOn() {
-  await ask("settings", { person: game.node(view).to_play, node: view });
+  await ask("play_on", { node: view, level: game.mode === "play" ? null : options.last.level });
 }
 
 async function score() {
@@ -573,7 +573,7 @@ function layOut() {
           button(t("open"), () => askForRecord(openBytes), { id: "open" }),
           button(t("games"), keptGames, { id: "games" }),
           button(t("problems") + (hello.problems.due ? ` (${hello.problems.due})` : ""), problems, { id: "problems" }),
-          game.can_save ? button(t("save"), () => ask("save").then((answer) => answer && say(t("saved")))) : "",
+          game.can_save ? button(t("save") + (game.unsaved ? " *" : ""), () => ask("save").then((answer) => answer && say(t("saved")))) : "",
           el("a", { class: "button", href: "/api/download", download: "" }, t("download")),
         ]
       : []),

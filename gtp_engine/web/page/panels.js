@@ -28,6 +28,7 @@ export function showPlayer(place, game, at, colour, levels, isThinking) {
     stoneIcon(colour),
     el("span", { class: "name" }, isYou ? t("you") : playerName(name, levels) || side(colour)),
     el("span", { class: "soft" }, t("captured", { n: game.captured(at)[colour] })),
+    el("span", { class: "soft" }, colour === WHITE ? `${t("komi")} ${game.komi}` : ""),
     el("span", { class: "soft" }, isThinking ? t("thinking") : ""),
     game.clock ? el("span", { class: "clock", role: "timer", "aria-label": t("clock") }) : "",
   );
@@ -43,7 +44,7 @@ export function showClock(place, game, colour) {
   const isOver = left.in_overtime || rest < 0;
   if (!left.in_overtime && rest < 0 && clock.byo_seconds) rest += clock.byo_seconds;
   for (; clock.periods && rest < 0 && stages > 1; stages--) rest += clock.byo_seconds;
-  const more = isOver && clock.periods ? ` × ${stages}` : isOver && clock.stones ? ` / ${left.stones || clock.stones}` : "";
+  const more = isOver && clock.periods ? ` × ${stages}` : "";
   shown.textContent = clockText(rest) + more;
 }
 

@@ -302,7 +302,7 @@ def test_a_page_of_its_own_needs_no_server(browser: Any, tmp_path: Path) -> None
         {
             "id": number, "parent": number - 1 if number else None, "colour": (0, 1, 2)[number], "point": point,
             "setup": None, "taken": [], "to_play": 2 if number == 1 else 1, "number": number, "marks": {},
-            "comment": f"<b>move</b> {number} </script>", "loss": None, "rank": None,
+            "comment": f"<b>move</b> {number} </script>", "loss": None,
             "analysis": {"visits": 10, "winrate": 0.5, "lead": 1.0},
             "cause": None,
         }

@@ -65,8 +65,7 @@ def test_while_the_engine_thinks_it_is_not_the_persons_turn(page: Browser, playe
     node = page.wait("nodes")["at"]
     assert page.ask("play", node=node, point=0)["key"] == "engines_turn"
     assert player.searching.wait(10)
-    page.ask("hurry")
-    assert page.wait("nodes")["nodes"][0]["parent"] == node
+    page.ask("undo")
 
 
 def test_undo_takes_back_the_persons_move_even_while_it_is_thought_about(page: Browser, player: FakePlayer) -> None:
@@ -134,15 +133,15 @@ def test_teaching_says_what_a_move_lost_and_waits_where_that_is_too_much(page: B
     before, after = judged["nodes"]
     assert (before["id"], after["parent"], judged["at"]) == (0, 0, after["id"])
     assert (after["loss"], judged["offer"]) == (1.5, None), "the player sees every side to move 0.75 ahead"
-    at = page.wait("nodes")["at"]
+    page.wait("nodes")
     assert page.ask("go_on")["key"] == "nothing_was_offered"
-    page.ask("settings", limit=1.5)
-    page.ask("play", node=at, point=CENTRE + 9)
+    page.ask("new", width=9, height=9, teaching=True, limit=1.5)
+    page.ask("play", node=0, point=CENTRE + 9)
     offer = page.wait("nodes", lambda told: told["offer"])["offer"]
     assert (offer["loss"], len(offer["better"]), len(offer["refutation"])) == (1.5, 2, 2)
     page.ask("undo")
-    assert page.wait("nodes")["at"] == at
-    page.ask("play", node=at, point=CENTRE + 18)
+    assert page.wait("nodes")["at"] == 0
+    page.ask("play", node=0, point=CENTRE + 18)
     node = page.wait("nodes", lambda told: told["offer"])["offer"]["node"]
     page.ask("go_on")
     answer = page.wait("nodes")
@@ -163,7 +162,7 @@ def test_a_game_that_has_ended_is_played_on_where_it_stands(page: Browser, clock
     if clock is None:
         page.ask("resign")
     page.wait("nodes", lambda told: told["result"].startswith("W+"))
-    page.ask("settings", person=1, node=0)
+    page.ask("play_on", node=0)
     assert page.wait("nodes", lambda told: not told["result"])["clock"] is None
     page.ask("play", node=0, point=CENTRE)
     assert answered(page)["result"] == ""
@@ -180,7 +179,7 @@ def test_clocks_are_charged_and_one_runs_at_a_time(page: Browser, player: FakePl
     assert clock["left"][0]["main"] < 300
 
 
-@pytest.mark.parametrize("terms", [{"periods": 3, "byo_seconds": 9}, {"stones": 5, "byo_seconds": 9}, {"increment": 5}])
+@pytest.mark.parametrize("terms", [{"periods": 3, "byo_seconds": 9}, {"increment": 5}])
 def test_every_kind_of_clock(page: Browser, terms: dict[str, float]) -> None:
     page.ask("new", width=9, height=9, clock={"main": 60, **terms})
     clock = page.wait("game")["clock"]
@@ -190,9 +189,13 @@ def test_every_kind_of_clock(page: Browser, terms: dict[str, float]) -> None:
 def test_who_plays_on_in_a_record_adds_a_variation_to_it(page: Browser, player: FakePlayer) -> None:
     player.script = ["c3"]
     opened(page, b"(;SZ[9]PB[Black]PW[White];B[ee];W[dd])")
-    page.ask("settings", person=1, node=1)
-    assert page.wait("nodes", lambda told: told["nodes"])["nodes"][0]["parent"] == 1
-    assert downloaded(page) == (b"(\n;SZ[9]PB[Black]PW[White]CA[UTF-8]\n;B[ee]\n(\n;W[dd])\n(\n;W[cg]))\n")
+    page.ask("play_on", node=1, level=3)
+    assert page.wait("nodes")["level"] == 3
+    assert page.ask("play_on", level=13)["key"] == "no_such_level"
+    page.ask("play", node=1, point=CORNER)
+    page.wait("nodes", lambda told: told["nodes"] and told["nodes"][0]["colour"] == 1)
+    begins = b"(\n;SZ[9]PB[Black]PW[White]CA[UTF-8]\n;B[ee]\n(\n;W[dd])\n(\n;W[aa]\n;B["
+    assert downloaded(page).startswith(begins)
 
 
 def test_a_person_places_the_handicap_stones_where_they_like(data: Path, page: Browser, player: FakePlayer) -> None:
@@ -227,7 +230,7 @@ WALLS = b"(;SZ[5]KM[0.5]AB[ba][bb][bc][bd][be][ea]AW[ca][cb][cc][cd][ce][aa]PL[B
 def test_after_two_passes_both_look_at_the_count_until_they_agree(page: Browser, player: FakePlayer) -> None:
     player.dead = ["e5", "a5"]
     opened(page, WALLS)
-    page.ask("settings", person=1)
+    page.ask("play_on")
     count = page.wait("nodes", lambda told: told["count"] is not None)["count"]
     assert count["dead"] == [0, 4]
     assert count["result"] == "W+5.5"
@@ -280,7 +283,7 @@ def test_the_engine_analyses_what_was_last_looked_at_until_the_page_leaves(
     assert (found["game"], found["node"], found["to_play"], found["done"]) == (game["id"], 1, 2, False)
     assert (found["winrate"], found["lead"]) == (0.48, -0.75), "black's"
     assert len(found["ownership"]) == 81
-    assert set(found["moves"][0]) == {"point", "visits", "winrate", "lead", "prior", "order", "pv"}
+    assert set(found["moves"][0]) == {"point", "visits", "winrate", "lead", "order", "pv"}
     page.ask("look", node=2, ownership=False)
     assert page.wait("analysis", lambda told: told["node"] == 2)["ownership"] is None
     other = Browser(server.port, server.tokens[-1])
