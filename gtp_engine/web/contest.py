@@ -114,7 +114,7 @@ class Contest:
         """Have the person play against the engine from a position, for the side to move there. Raises Refused."""
         with self._shared.lock:
             game = self._shared.game
-            node = game.at if settings.node is None else game.tree.node(settings.node)
+            node = game.node(settings.node)
             if settings.level is not None:
                 require_level(settings.level)
                 game.level = settings.level
@@ -350,8 +350,7 @@ class Contest:
     def score(self, at: requests.At) -> Future[dict[str, Any]]:
         """Count a position, with the stones dead that the engine takes for dead. Returns what comes of it."""
         with self._shared.lock:
-            game = self._shared.game
-            return self._ask_to_count(game.at if at.node is None else game.tree.node(at.node))
+            return self._ask_to_count(self._shared.game.node(at.node))
 
     def toggle(self, dead: requests.Point) -> dict[str, Any]:
         """Turn a chain from alive to dead or back, in the count of the game, and return that. Raises Refused."""

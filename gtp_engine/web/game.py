@@ -81,6 +81,10 @@ class OpenGame:
         """Whether it is a game against the engine that has not ended."""
         return self.mode == PLAY and not self.result
 
+    def node(self, number: int | None) -> Node:
+        """Return the node of this id; where the game stands for None. Raises Refused."""
+        return self.at if number is None else self.tree.node(number)
+
     def stand(self, node: Node) -> None:
         """Let the game stand at a node; what was counted is counted no longer."""
         self.at, self.count = node, None

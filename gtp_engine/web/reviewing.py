@@ -35,10 +35,7 @@ class GameReview:
         The game is the one that is on the board now."""
         self._shared, self._engine, self._visits, self._problems = shared, engine, visits, problems
         self._game: OpenGame = shared.game
-        node, self._line = self._game.tree.root, [self._game.tree.root]
-        while node.children:
-            node = node.children[0]
-            self._line.append(node)
+        self._line = self._game.tree.end().line()
         self._done = set[tuple[str, int]]()
         """What was found out already: of which kind, and of which node."""
         self._found = 0

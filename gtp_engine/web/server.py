@@ -137,14 +137,10 @@ def make_app(table: Table, streams: Streams, entrance: Entrance) -> Starlette:
         return StreamingResponse(streams.events(table.hello), media_type="text/event-stream")
 
     async def download(_request: Request) -> Response:
-        name, content = await run_in_threadpool(table.download)
-        headers = {"Content-Disposition": f'attachment; filename="{_NO_NAME.sub("_", name)}"'}
-        return Response(content, media_type="application/x-go-sgf", headers=headers)
+        return _attached(*await run_in_threadpool(table.download))
 
     async def problems(_request: Request) -> Response:
-        content = await run_in_threadpool(table.problems.collection)
-        headers = {"Content-Disposition": 'attachment; filename="problems.sgf"'}
-        return Response(content, media_type="application/x-go-sgf", headers=headers)
+        return _attached("problems.sgf", await run_in_threadpool(table.problems.collection))
 
     async def carry_out(request: Request) -> Response:
         name = request.path_params["name"]
@@ -174,6 +170,11 @@ def make_app(table: Table, streams: Streams, entrance: Entrance) -> Starlette:
         ],
         middleware=[Middleware(Guard, entrance=entrance)],
     )
+
+
+def _attached(name: str, content: bytes) -> Response:
+    headers = {"Content-Disposition": f'attachment; filename="{_NO_NAME.sub("_", name)}"'}
+    return Response(content, media_type="application/x-go-sgf", headers=headers)
 
 
 def _error(status: int, text: str, **told: Any) -> Response:

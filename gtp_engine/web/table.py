@@ -215,9 +215,6 @@ class Table:
 
     # --- Analysis ---------------------------------------------------------------------------------------------
 
-    def _node(self, at: requests.At) -> Node:
-        return self._shared.game.at if at.node is None else self._shared.game.tree.node(at.node)
-
     def _look(self, look: requests.Look) -> None:
         with self._shared.lock:
             game, node = self._shared.game, self._shared.game.tree.node(look.node)
@@ -240,7 +237,7 @@ class Table:
     def _glance(self, at: requests.At, is_threat: bool) -> dict[str, Any]:
         """Return what the side to move would play, or the other side in its place."""
         with self._shared.lock:
-            game, node = self._shared.game, self._node(at)
+            game, node = self._shared.game, self._shared.game.node(at.node)
             position = game.tree.board(node).copy()
         colour = opponent(node.to_play) if is_threat else node.to_play
         result = _answer(self.engine.ask(lambda stop: self.engine.glance(position, stop, colour)))

@@ -119,9 +119,9 @@ class GameTree:
             node = node.children[0]
         return node
 
-    def in_order(self) -> Iterator[Node]:
-        """Yield all nodes, parents before children, the main line first."""
-        waiting = [self.root]
+    def in_order(self, first: Node | None = None) -> Iterator[Node]:
+        """Yield a node, the root if none is named, and all after it: parents before children, the main line first."""
+        waiting = [first or self.root]
         while waiting:
             node = waiting.pop()
             yield node
@@ -198,12 +198,9 @@ class GameTree:
         assert node.parent is not None
         self._stands, self._board = self.root, None
         node.parent.children.remove(node)
-        waiting, removed = [node], []
-        while waiting:
-            each = waiting.pop()
-            removed.append(each.id)
-            del self.nodes[each.id]
-            waiting += each.children
+        removed = [each.id for each in self.in_order(node)]
+        for each in removed:
+            del self.nodes[each]
         return removed
 
     def promote(self, node: Node) -> bool:

@@ -75,7 +75,7 @@ const listeners = {
   game: take,
   nodes(change) {
     if (!game || change.game !== game.id) return;
-    const followed = view === game.at, stood = standing(), asked = game.problem?.state;
+    const followed = view === game.at, stood = standing(), asked = game.problem?.state, wasUnsaved = game.unsaved;
     const { game: _, ...fields } = change;
     game.update(fields);
     game.clockAt = performance.now();
@@ -86,10 +86,9 @@ const listeners = {
     } else if (followed || !game.node(view) || game.problem?.state !== asked) go(game.at);
     const newest = game.node(game.at);
     if (fields.nodes?.includes(newest) && game.mode === "play" && newest.colour) heard(newest);
-    if (standing() !== stood) {
-      sayHowItStands();
-      layOut();
-    }
+    const isOther = standing() !== stood;
+    if (isOther) sayHowItStands();
+    if (isOther || game.unsaved !== wasUnsaved) layOut();
     draw();
   },
   analysis(found) {
@@ -149,7 +148,7 @@ function take(fields) {
 
 /** What is said of a game, and which buttons it has, are others when this is another text. */
 const standing = () =>
-  [game.offer?.node, game.to_place, game.result, game.problem?.state, Boolean(game.count), isUntouched(), isPass(game.at), game.unsaved].join();
+  [game.offer?.node, game.to_place, game.result, game.problem?.state, Boolean(game.count), isUntouched(), isPass(game.at)].join();
 
 const isPass = (id) => game.node(id)?.colour > 0 && game.node(id).point === PASS;
 
@@ -180,7 +179,7 @@ function offer({ node, loss, refutation }) {
     board.line(null);
     ask(name);
   };
-  say(`${lost}. ${t("take_back_offer")}`, "info", [
+  say(`${lost} · ${t("take_back_offer")}`, "info", [
     { text: t("take_back"), act: answered("undo") },
     { text: t("go_on"), act: answered("go_on") },
   ]);
@@ -197,7 +196,7 @@ function sayProblem({ state, node, loss, days, best }) {
   const answers = {
     open: () => say(t("problem_open", { side: side(toPlay) }), "info", [show]),
     right: () => say(`${t("problem_right")} ${t(days ? "problem_again" : "problem_known", { n: days })}`, "info", next),
-    wrong: () => say(`${t("lost_points", { move, n: loss })}. ${t("problem_wrong")}`, "info", [again, show, ...next]),
+    wrong: () => say(`${t("lost_points", { move, n: loss })} · ${t("problem_wrong")}`, "info", [again, show, ...next]),
     shown: () => {
       say(t("problem_shown"), "info", [again, ...next]);
       requestAnimationFrame(() => view === game.root && board.line(best.slice(0, LONGEST_LINE), toPlay)); // on a drawn board

@@ -106,7 +106,7 @@ const TEXTS = {
   level: ["Level", "级别", "強さ", "레벨"],
   level_full: ["full strength", "全力", "全力", "최강"],
   levels_what: [
-    "1 is the weakest. GNU Go is an older program; 100 Elo more win 64 games of 100.",
+    "1 is the weakest. GNU Go is an older program; with 100 Elo more one wins 64 games of 100.",
     "1 最弱。GNU Go 是较早的围棋程序；每高 100 Elo，百局约胜 64 局。",
     "1 が最弱。GNU Go は昔のプログラムで、100 Elo 上なら 100 局中 64 局勝ちます。",
     "1이 가장 약합니다. GNU Go는 예전 프로그램이며, 100 Elo 높으면 100판에 64판을 이깁니다.",
