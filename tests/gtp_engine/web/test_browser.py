@@ -229,6 +229,8 @@ def test_records_are_opened_edited_and_their_faults_said_in_a_line(pages: Pages)
 def test_four_languages_a_phone_and_the_keyboard_alone(pages: Pages, language: str) -> None:
     page = pages.page
     page.set_viewport_size(PHONE)
+    open_text(page, f"(;SZ[9]PB[{'Black ' * 20}]PW[{'White ' * 20}])")
+    page.wait_for_selector("#dialog", state="hidden")
     page.click("#settings")
     page.select_option("#language", language)
     page.keyboard.press("Escape")
@@ -240,6 +242,8 @@ def test_four_languages_a_phone_and_the_keyboard_alone(pages: Pages, language: s
     wide = page.locator("body").evaluate("body => body.scrollWidth")
     assert wide <= PHONE["width"], "nothing is beside the screen"
     page.set_viewport_size(SIDEWAYS)
+    wide = page.locator("body").evaluate("body => body.scrollWidth")
+    assert wide <= SIDEWAYS["width"], "nothing is beside the screen"
     for each in ("#goban", *(f"#{place} button >> nth={which}" for place in ("bar", "tools") for which in (0, -1))):
         box = page.locator(each).bounding_box()
         assert min(box["x"], box["y"]) >= 0, each
