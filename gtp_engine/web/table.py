@@ -305,7 +305,7 @@ def _has_others(content: bytes) -> bool:
 def _faults(game: OpenGame, content: bytes) -> list[Said]:
     """What of a file is not shown."""
     others = [said("the_first_of_several_games_is_shown")] * _has_others(content)
-    return others + [said("left_out", text=game.tree.left_out)] * bool(game.tree.left_out)
+    return others + ([game.tree.left_out] if game.tree.left_out else [])
 
 
 def _answer(future: Future[Any]) -> Any:

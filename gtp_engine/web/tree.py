@@ -16,7 +16,6 @@ from go_rules.game import Game, Move, RuleViolation
 from go_rules.points import (
     BLACK,
     COLOUR_LETTERS,
-    COLOUR_NAMES,
     EMPTY,
     PASS,
     WHITE,
@@ -33,7 +32,7 @@ from go_rules.sgf.writer import coordinates, escaped, root_terms
 from gtp_engine.review.causes import Cause
 from gtp_engine.review.judged import LONGEST_LINE, JudgedMove, Opinion
 from gtp_engine.review.texts import TEXTS
-from gtp_engine.web.refusals import Refusal
+from gtp_engine.web.refusals import Refusal, Said, said
 
 PAGE_PASS = -1
 MOST_NODES = 20_000
@@ -98,8 +97,8 @@ class GameTree:
         self.is_utf8 = True
         """Whether the texts are in UTF-8 for sure; else they are in what `_reader` takes for the encoding."""
         self._reader = PropertyReader([self.root.properties])
-        self.left_out = ""
-        """What the file says that cannot be played, in a line."""
+        self.left_out: Said | None = None
+        """What the file says that cannot be played."""
         self._next = 1
         self._board: Game | None = None
         self._stands = self.root
@@ -405,11 +404,11 @@ class GameTree:
         """Add a node of a file. A step that is impossible is left to its properties, and said in `left_out`."""
         try:
             return self._add(parent, step, properties)
-        except (SgfError, RuleViolation) as error:
-            what = "stones that are set up"
+        except (SgfError, RuleViolation):
+            fault = said("impossible_stones", n=parent.number)
             if isinstance(step, Move):
-                what = f"move {parent.number + 1} ({COLOUR_NAMES[step.colour]} {to_vertex(step.point, self.height)})"
-            self.left_out = self.left_out or f"{what} is impossible: {error}"
+                fault = said("impossible_move", n=parent.number + 1, point=to_vertex(step.point, self.height))
+            self.left_out = self.left_out or fault
             return self._add(parent, None, {**_properties_of(step), **properties})
 
     def write(self, remarks: dict[Node, dict[str, bytes]] | None = None) -> bytes:

@@ -639,6 +639,7 @@ function buttonsOfEditing(button, isPlay) {
 
 /** Delete what is looked at and all that follows, if that is meant where it is much. */
 function deleteBranch() {
+  if (view === game.root) return say(t("beginning_stays"), "error");
   const n = game.below(view);
   if (n <= FEW || confirm(t("delete_moves_sure", { n }))) ask("edit", { node: view, delete: true });
 }

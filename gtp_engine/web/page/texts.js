@@ -82,7 +82,19 @@ const TEXTS = {
   illegal_ko: ["{point} retakes the ko: play elsewhere first.", "{point} 为打劫，须先在别处下一手。", "{point} はコウです。先に他へ打ってください。", "{point}: 패입니다. 먼저 다른 곳에 두세요."],
   illegal_suicide: ["{point} would be suicide.", "{point} 为自杀，不能下。", "{point} は自殺手です。", "{point}: 자살수입니다."],
   illegal_superko: ["{point} would repeat a position.", "{point} 使局面重复，不能下。", "{point} は同形反復になります。", "{point}: 동형 반복입니다."],
+  impossible_move: [
+    "Move {n} ({point}) cannot be played; the position before it is shown.",
+    "第 {n} 手（{point}）无法落子，显示其前的局面。",
+    "{n} 手目（{point}）は打てません。その前の局面を表示します。",
+    "{n}수({point})는 둘 수 없습니다. 그 앞 장면을 보여 줍니다.",
+  ],
   impossible_position: ["Stones cannot stand there like this.", "棋子不能这样摆放。", "石をそのようには置けません。", "돌을 그렇게 놓을 수 없습니다."],
+  impossible_stones: [
+    "Stones that the file sets up after move {n} cannot stand there; the position before them is shown.",
+    "文件在第 {n} 手后摆放的棋子无法成立，显示其前的局面。",
+    "{n} 手目の後に置かれた石は成り立ちません。その前の局面を表示します。",
+    "{n}수 뒤에 놓인 돌은 성립하지 않습니다. 그 앞 장면을 보여 줍니다.",
+  ],
   increment: ["Increment (seconds)", "每步加秒", "加算（秒）", "가산(초)"],
   interrupted: ["Something else came first.", "已被中断。", "中断されました。", "중단되었습니다."],
   kept: ["Every game is kept here after each move.", "每步之后自动保存。", "一手ごとに自動保存されます。", "매 수마다 자동 저장됩니다."],
@@ -97,12 +109,6 @@ const TEXTS = {
   language: ["Language", "语言", "言語", "언어"],
   last: ["Last", "末尾", "最後", "마지막"],
   lead: ["Lead", "领先目数", "目数差", "집 차이"],
-  left_out: [
-    "Not everything can be shown: {text}. The position before it is shown.",
-    "有内容无法摆出：{text}。显示其前的局面。",
-    "表示できない部分があります：{text}。その前の局面を表示します。",
-    "표시할 수 없는 부분이 있습니다: {text}. 그 앞 장면을 보여 줍니다.",
-  ],
   level: ["Level", "级别", "強さ", "레벨"],
   level_full: ["full strength", "全力", "全力", "최강"],
   levels_what: [

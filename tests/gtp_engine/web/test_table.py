@@ -462,7 +462,7 @@ def test_a_broken_file_is_one_line_and_the_game_on_the_board_stays(page: Browser
 def test_moves_that_cannot_be_are_shown_as_such_and_stay_in_the_file(page: Browser) -> None:
     page.ask("open", name="a.sgf", bytes=base64.b64encode(b"(;SZ[9];B[ee];W[ee]C[x];B[cc])").decode())
     (text,) = page.wait("message")["texts"]
-    assert text == {"key": "left_out", "values": {"text": "move 2 (white E5) is impossible: occupied"}}
+    assert text == {"key": "impossible_move", "values": {"n": 2, "point": "E5"}}
     assert page.ask("edit", node=0, comment="x") == {"node": 0}
     assert b";W[ee]C[x]" in downloaded(page)
 
