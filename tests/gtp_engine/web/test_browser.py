@@ -132,8 +132,16 @@ def test_a_game_is_played_counted_and_kept(pages: Pages) -> None:
     """Reloaded in the middle, nothing is lost."""
     page = pages.page
     begin(page, size="9", person="1", level="6")
+    held: list[Any] = []
+    page.route("**/api/play", lambda route: held.append(route))
     click(page, "E5")
+    page.wait_for_timeout(300)
+    answer = held[0].fetch()
     wait_for_stones(page, 2)
+    held[0].fulfill(response=answer)
+    page.wait_for_timeout(300)
+    wait_for_stones(page, 2)  # the answer that comes after the engine's move leads nowhere else
+    page.unroute("**/api/play")
     page.reload()
     wait_for_stones(page, 2)
     click(page, "E5")
