@@ -12,7 +12,6 @@ from go_rules.agreement import may_have_dead
 from go_rules.game import Game
 from go_rules.points import COLOUR_LETTERS, EMPTY, PASS, opponent
 from go_rules.sgf.reader import Setup
-from gtp_engine.errors import Refused
 from gtp_engine.play.words import RESIGNED
 from gtp_engine.review.judged import JudgedMove
 from gtp_engine.session.estimate import is_finished
@@ -24,7 +23,7 @@ from gtp_engine.web.game import ANALYSE, ON_TIME, PLAY, OpenGame
 from gtp_engine.web.levels import LEVELS
 from gtp_engine.web.problems import OPEN, RIGHT, SHOWN, SOLVED_LOSS, WRONG, Asked, Problems
 from gtp_engine.web.ranks import RANKS, require_level
-from gtp_engine.web.refusals import Translated
+from gtp_engine.web.refusals import Refusal, said_of
 from gtp_engine.web.reviewing import GameReview, Interrupted
 from gtp_engine.web.shared import SharedGame
 from gtp_engine.web.tree import Node
@@ -55,7 +54,7 @@ class Contest:
             if game.to_place:
                 return {"node": self._place(game, point).id}
             if goes_on and game.is_engines_turn:
-                raise Translated("it is the engine's turn", "engines_turn")
+                raise Refusal("engines_turn")
             child = game.tree.play(node, node.to_play, point)
             if goes_on:
                 self._moved(child)
@@ -71,7 +70,7 @@ class Contest:
         """Place one of black's handicap stones. Raises Refused."""
         tree, root = game.tree, game.tree.root
         if point == PASS or tree.board(root).position["board"][point] != EMPTY:
-            raise Translated("black's stones are placed first, on empty points", "illegal")
+            raise Refusal("illegal")
         before = [stone.point for stone in root.step.stones] if isinstance(root.step, Setup) else []
         tree.place_handicap((*before, point), is_whole=game.to_place == 1)
         game.to_place -= 1
@@ -85,14 +84,14 @@ class Contest:
             game, node = self._shared.game, self._shared.game.at
             if game.mode == ANALYSE:
                 if node.parent is None:
-                    raise Refused("there is no move to take back")
+                    raise Refusal("nothing_to_take_back")
                 game.stand(node.parent)
                 self._shared.changed(removed=() if node.children else game.tree.remove(node))
                 return
             if game.result != _won_by(opponent(game.person), RESIGNED):
                 while node.move is None or node.move.colour != game.person:
                     if node.parent is None:
-                        raise Refused("there is no move of yours to take back")
+                        raise Refusal("nothing_to_take_back")
                     node = node.parent
                 game.at = node.parent or node
             if game.problem is not None and game.at is game.tree.root:
@@ -107,35 +106,30 @@ class Contest:
         with self._shared.lock:
             game = self._shared.game
             if not game.goes_on:
-                raise Refused("there is no game that goes on")
+                raise Refusal("no_game_goes_on")
             self._engine.interrupt()
             self._end(_won_by(opponent(game.person), RESIGNED))
 
-    def set(self, settings: requests.Settings) -> None:
-        """Change how the game goes on. Raises Refused."""
+    def play_on(self, settings: requests.PlayOn) -> None:
+        """Have the person play against the engine from a position, for the side to move there. Raises Refused."""
         with self._shared.lock:
             game = self._shared.game
-            node = game.at if settings.node is None else game.tree.node(settings.node)
+            node = game.node(settings.node)
             if settings.level is not None:
                 require_level(settings.level)
                 game.level = settings.level
-            game.teaching = game.teaching if settings.teaching is None else settings.teaching
-            game.limit = game.limit if settings.limit is None else settings.limit
-            if settings.person is not None:
-                self._engine.interrupt()
-                if settings.person:
-                    game.end("")
-                game.person, game.mode, game.at = settings.person, PLAY if settings.person else ANALYSE, node
+            self._engine.interrupt()
+            game.end("")
+            game.person, game.mode, game.at = node.to_play, PLAY, node
             game.name_players()
             self._shared.tell()
-            if settings.person is not None:
-                self.go_on()
+            self.go_on()
 
     def answer(self, _: requests.Request) -> None:
         """Have the engine go on after an offer to take a move back. Raises Refused."""
         with self._shared.lock:
             if self._shared.game.offer is None:
-                raise Refused("nothing was offered")
+                raise Refusal("nothing_was_offered")
             self.go_on(is_judged=True)
 
     def go_on(self, is_judged: bool = False) -> None:
@@ -204,7 +198,7 @@ class Contest:
 
         def report(done: Future[Any]) -> None:
             if not done.cancelled() and (error := done.exception()) is not None:
-                self._shared.say_error(error)
+                self._shared.say(said_of(error))
 
         future = self._engine.ask(task, is_urgent=True)
         future.add_done_callback(report)
@@ -298,7 +292,7 @@ class Contest:
         with self._shared.lock:
             game = self._shared.game
             if game.problem is None:
-                raise Refused("there is no problem on the board")
+                raise Refusal("no_problem_on_the_board")
             self._engine.interrupt()
             game.end("")
             game.at = game.tree.root
@@ -348,7 +342,7 @@ class Contest:
             try:
                 problem.days = self._problems.answer(problem.key, state == RIGHT)
             except OSError as error:
-                self._shared.say_error(error)
+                self._shared.say(said_of(error))
             self._shared.publish("problems", self._problems.told())
 
     # --- Counting ---------------------------------------------------------------------------------------------
@@ -356,8 +350,7 @@ class Contest:
     def score(self, at: requests.At) -> Future[dict[str, Any]]:
         """Count a position, with the stones dead that the engine takes for dead. Returns what comes of it."""
         with self._shared.lock:
-            game = self._shared.game
-            return self._ask_to_count(game.at if at.node is None else game.tree.node(at.node))
+            return self._ask_to_count(self._shared.game.node(at.node))
 
     def toggle(self, dead: requests.Point) -> dict[str, Any]:
         """Turn a chain from alive to dead or back, in the count of the game, and return that. Raises Refused."""
@@ -374,7 +367,7 @@ class Contest:
 
     def _counted(self) -> Count:
         if self._shared.game.count is None:
-            raise Refused("nothing is being counted; both sides have to pass first")
+            raise Refusal("nothing_is_counted")
         return self._shared.game.count
 
     def _ask_to_count(self, node: Node) -> Future[dict[str, Any]]:

@@ -11,8 +11,8 @@ from go_rules.game import Game
 from go_rules.points import BLACK, COLOUR_NAMES, EMPTY, WHITE, board_points, opponent
 from go_rules.rules import SCORING_AREA, TAX_NONE
 from go_rules.scoring import final_owners, result_text
-from gtp_engine.errors import Refused
 from gtp_engine.session.clock import Clock, System, TimeControl
+from gtp_engine.web.refusals import Refusal
 
 NO_RESULT = "Void"
 NOBODYS = 3
@@ -29,10 +29,10 @@ class Count:
     def toggled(self, point: int) -> Count:
         """Count anew, with the chain at a point alive where it was dead, or the other way round. Raises Refused."""
         if not may_have_dead(self._game.rules):
-            raise Refused("by these rules every stone on the board counts; what is dead has to be captured")
+            raise Refusal("every_stone_counts")
         chain = next((each for each in chains(self._game) if point in each), None)
         if chain is None:
-            raise Refused("there is no stone on this point")
+            raise Refusal("no_stone_there")
         return Count(self._game, self.dead.symmetric_difference(chain))
 
     @property
@@ -81,16 +81,13 @@ class Count:
 class GameClock:
     """The clocks of both sides, one of which may run."""
 
-    def __init__(self, main: float, byo_seconds: float, periods: int, stones: int, increment: float) -> None:
-        """Make clocks of main time and either byo-yomi periods, Canadian periods for some stones, or an increment.
-        All times are seconds."""
+    def __init__(self, main: float, byo_seconds: float, periods: int, increment: float) -> None:
+        """Make clocks of main time and either byo-yomi periods or an increment. All times are seconds."""
         control = TimeControl.absolute(main)
         if increment:
             control = TimeControl.fischer(main, increment)
         elif periods:
             control = TimeControl.byoyomi(main, byo_seconds, periods)
-        elif stones:
-            control = TimeControl.canadian(main, byo_seconds, stones)
         self.clock = Clock(control)
         self.running, self.since = 0, 0.0
 
@@ -106,7 +103,7 @@ class GameClock:
     def seconds_left(self) -> float:
         """Return in how many seconds the side whose clock runs has lost."""
         left, control = self.clock.left[self.running], self.clock.control
-        has_overtime = control.system in (System.BYOYOMI, System.CANADIAN)
+        has_overtime = control.system is System.BYOYOMI
         overtime = control.period * max(1, control.periods) if has_overtime else 0.0
         if left.in_overtime:
             overtime = left.period + control.period * max(0, left.periods - 1)
@@ -120,7 +117,6 @@ class GameClock:
             "main": control.main,
             "byo_seconds": control.period,
             "periods": control.periods,
-            "stones": control.stones,
             "increment": control.increment,
             "left": [asdict(self.clock.left[colour]) for colour in (BLACK, WHITE)],
             "running": self.running,

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from go_rules.game import Game
 from gtp_engine.configuration.configuration import Configuration
-from gtp_engine.errors import Refused, explain
+from gtp_engine.errors import explain
 from gtp_engine.networks import with_network
 from gtp_engine.players import WITH_PROFILE
 from gtp_engine.session.clock import Clock
 from gtp_engine.session.loading import warm_up_rules
 from gtp_engine.session.session import Session
 from gtp_engine.web.ranks import network_of_people
-from gtp_engine.web.refusals import Translated
+from gtp_engine.web.refusals import Refusal
 from nets.human_profile import parse_profile
 from search.request import OWNERSHIP_AT_THE_END, Limits, MoveFilter, ReportRequest
 from search.result import SearchResult
@@ -32,6 +32,8 @@ MOST_WAITING = 8
 """Searches that may wait for another one."""
 FIRST_REPORT, REPORT_SECONDS = 0.1, 0.25
 """Until the first report of an analysis, and between two."""
+LOOK_VISITS = 100
+"""Of the position that a page looks at, before what is to be done later goes on; when that is done it has the rest."""
 MOMENT = Limits(600, 1.5, may_stop_early=False)
 """Of a search for a hint, a threat, and for dead stones."""
 
@@ -59,8 +61,8 @@ class Engine:
     session: Session
     """Only tasks may use it."""
 
-    def __init__(self, configuration: Configuration, on_state: Callable[[str, str], None]) -> None:
-        """`on_state` receives what the engine does, as pages call it, and a line about it."""
+    def __init__(self, configuration: Configuration, on_state: Callable[..., None]) -> None:
+        """`on_state` receives what the engine does, as pages call it, and what they say about it, by name."""
         self.configuration = configuration
         self.has_rules = False
         """Whether the rules are compiled."""
@@ -70,6 +72,8 @@ class Engine:
         self._look: Look | None = None
         self._later: deque[Task] = deque()
         """What is done while nothing is asked for and what is looked at has been analysed."""
+        self._begun: object = None
+        """The key of the look whose analysis goes on when there is nothing to do later."""
         self._finished: object = None
         """The key of the look that was analysed to its end."""
         self._stop, self._stop_looking = threading.Event(), threading.Event()
@@ -89,9 +93,9 @@ class Engine:
         future: Future[Any] = Future()
         with self._changed:
             if self._is_closed:
-                raise Refused("Nobi is ending")
+                raise Refusal("nobi_is_ending")
             if len(self._waiting) >= MOST_WAITING and not is_urgent:
-                raise Translated("the engine has enough to do; ask again when it has answered", "busy")
+                raise Refusal("busy")
             if is_urgent:
                 self._waiting.appendleft((task, future))
             else:
@@ -110,20 +114,17 @@ class Engine:
             self._changed.notify_all()
 
     def do_later(self, tasks: Iterable[Task]) -> None:
-        """Carry these out, in place of those given before, while nothing is asked for and no position waits for its
-        analysis. What is interrupted by that is done again; a task raises what it likes where its event is set."""
+        """Carry these out, in place of those given before, while nothing is asked for and what is looked at has
+        been analysed for a moment. What is interrupted by that is done again; a task raises what it likes where its
+        event is set."""
         with self._changed:
             self._later = deque(tasks)
             self._stop_looking.set()
             self._changed.notify_all()
 
-    def say(self, text: str) -> None:
-        """Say how far a task is."""
-        self._on_state("analysing", text)
-
-    def hurry(self) -> None:
-        """End the search that was asked for: what it has found by now is its answer."""
-        self._stop.set()
+    def say(self, **values: int) -> None:
+        """Say how far a task is: at move `n`, `of` so many."""
+        self._on_state("analysing", **values)
 
     def interrupt(self) -> None:
         """End the search that was asked for, and drop those that wait for it."""
@@ -185,14 +186,14 @@ class Engine:
         if self._imitator is None:
             network = network_of_people()
             if network is None:
-                raise Refused("the network that plays as people do is not there any more")
+                raise Refusal("no_network_of_people")
             values = {**with_network(self.configuration, network).values, "player": WITH_PROFILE}
             values.pop("human_net", None)
             session = Session.of(dataclasses.replace(self.configuration, values=values), game.width, game.height)
-            self._on_state("loading", "")
+            self._on_state("loading")
             session.load()
             self._imitator = session
-            self._on_state("thinking", "")
+            self._on_state("thinking")
         evaluator = self._imitator.player.evaluator
         assert evaluator is not None, "the player draws moves from a network's policy"
         evaluator.use_profile(parse_profile(f"rank_{rank}"))
@@ -202,7 +203,7 @@ class Engine:
     def use(self, configuration: Configuration) -> None:
         """Go on with another configuration's player. Raises what prevents it, and then keeps the one before."""
         session = Session.of(configuration, *configuration.engine.board)
-        self._on_state("loading", "")
+        self._on_state("loading")
         session.load()
         before, self.session, self.configuration = self.session, session, configuration
         before.close()
@@ -214,16 +215,16 @@ class Engine:
         from gtp_engine.players import compile_beside
 
         def compiling() -> None:
-            self._on_state("compiling", "preparing for this computer; this happens once")
+            self._on_state("compiling")
             compile_beside(self.configuration)
 
         try:
             warm_up_rules(compiling)
             self.has_rules = True
             self.session.load()
-            self._on_state("ready", "")
+            self._on_state("ready")
         except Exception as error:
-            self._on_state("failed", explain(error))
+            self._on_state("failed", text=explain(error))
         while not self._is_closed:
             task, look = self._next()
             if task is not None:
@@ -245,7 +246,9 @@ class Engine:
             return (self._waiting.popleft(), None) if self._waiting else (None, self._wanted())
 
     def _wanted(self) -> Look | None:
-        return self._look if self._look is not None and self._look.key != self._finished else None
+        look = self._look
+        is_over = look is None or look.key == self._finished or (bool(self._later) and look.key == self._begun)
+        return None if is_over else look
 
     def _go_on_with_the_rest(self) -> None:
         """Do the first of what is to be done later."""
@@ -258,7 +261,7 @@ class Engine:
             task(stop)
         except Exception as error:
             if not stop.is_set():
-                self._on_state("failed", explain(error))
+                self._on_state("failed", text=explain(error))
                 self.do_later(())
             return
         with self._changed:
@@ -266,24 +269,26 @@ class Engine:
                 self._later.popleft()
             is_done = not self._later
         if is_done:
-            self._on_state("ready", "")
+            self._on_state("ready")
 
     def _carry_out(self, task: Task, future: Future[Any]) -> None:
         if not future.set_running_or_notify_cancel():
             return
-        self._on_state("thinking", "")
+        self._on_state("thinking")
         try:
             answer = task(self._stop)
         except Exception as error:
-            self._on_state("failed", explain(error))
+            self._on_state("failed", text=explain(error))
             future.set_exception(error)
         else:
-            self._on_state("ready", "")
+            self._on_state("ready")
             future.set_result(answer)
 
     def _analyse(self, look: Look) -> None:
-        self._on_state("analysing", "")
-        stop = self._stop_looking
+        self._on_state("analysing")
+        stop, visits = self._stop_looking, look.visits
+        is_first = bool(self._later) and (visits is None or visits > LOOK_VISITS)
+        limits = Limits(LOOK_VISITS if is_first else visits, may_stop_early=False)
 
         def report(result: SearchResult) -> None:
             if not stop.is_set():
@@ -291,12 +296,15 @@ class Engine:
 
         request = ReportRequest(report, REPORT_SECONDS, FIRST_REPORT, look.ownership)
         try:
-            result = self.analyse(look.game, Limits(look.visits, may_stop_early=False), stop, request)
+            result = self.analyse(look.game, limits, stop, request)
         except Exception as error:
             self._finished = look.key
-            self._on_state("failed", explain(error))
+            self._on_state("failed", text=explain(error))
             return
         if not stop.is_set():
-            self._finished = look.key
-            look.report(result, True)
-        self._on_state("ready", "")
+            if is_first:
+                self._begun = look.key
+            else:
+                self._finished = look.key
+            look.report(result, not is_first)
+        self._on_state("ready")

@@ -24,6 +24,8 @@ PLAY, ANALYSE = "play", "analyse"
 PERSON = "Person"
 ON_TIME = "+T"
 """What follows the letter of the winner on time."""
+TOLD = ("id", "file", "result", "mode", "person", "level", "teaching", "limit", "to_place", "offer", "unsaved")
+"""What pages are told of a game just as it is."""
 LIMIT = 3.0
 """Points that a move has to lose for a take-back to be offered."""
 
@@ -79,6 +81,10 @@ class OpenGame:
         """Whether it is a game against the engine that has not ended."""
         return self.mode == PLAY and not self.result
 
+    def node(self, number: int | None) -> Node:
+        """Return the node of this id; where the game stands for None. Raises Refused."""
+        return self.at if number is None else self.tree.node(number)
+
     def stand(self, node: Node) -> None:
         """Let the game stand at a node; what was counted is counted no longer."""
         self.at, self.count = node, None
@@ -111,31 +117,18 @@ class OpenGame:
         """Return what pages are told of a game besides its nodes."""
         tree = self.tree
         return {
-            "id": self.id,
+            **{name: getattr(self, name) for name in TOLD},
+            **{name: getattr(tree, name) for name in ("width", "height", "komi", "handicap")},
             "name": tree.text("GN") or self.file,
-            "file": self.file or None,
             "can_save": self.source is not None,
-            "width": tree.width,
-            "height": tree.height,
             "stars": [tree.on_page(point) for point in star_points(tree.width, tree.height)],
-            "komi": tree.komi,
             "rules": rules_name(tree.rules),
-            "handicap": tree.handicap,
             "black": tree.text("PB"),
             "white": tree.text("PW"),
-            "result": self.result,
             "at": self.at.id,
-            "mode": self.mode,
-            "person": self.person,
-            "level": self.level,
-            "teaching": self.teaching,
-            "limit": self.limit,
-            "to_place": self.to_place,
             "clock": None if self.clock is None else self.clock.told(),
             "count": None if self.count is None else self.count.told(),
-            "offer": self.offer,
             "problem": None if self.problem is None else self.problem.told(tree.on_page),
-            "unsaved": self.unsaved,
         }
 
     def told(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import msgspec
 
 from go_rules.sgf.grammar import MAX_BYTES, SgfError
 from go_rules.sgf.reader import parse_sgf
-from gtp_engine.errors import Refused
+from gtp_engine.web.refusals import Refusal
 from nobi_machine.cache import NOWHERE, data_root
 from nobi_machine.files import read_regular
 
@@ -75,7 +75,7 @@ class Games:
         """Return the path of a game. Raises Refused for a text that names none."""
         path = self._file(name)
         if not _NAME.fullmatch(name) or not path.is_file():
-            raise Refused("this game is not there any more")
+            raise Refusal("no_such_game")
         return path
 
     def listed(self) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from importlib import resources
+from itertools import pairwise
 from typing import Any
 
 from go_rules.points import BLACK, WHITE, to_vertex
@@ -33,9 +34,8 @@ def reviewed_page(content: bytes, review: Review, rules: Rules, file_name: str) 
     """Write a game, the `content` of its SGF file, as a page with its review. `rules` are those that it was reviewed
     by. Raises SgfError."""
     game = OpenGame.read(file_name, content, rules, review.komi, file_name)
-    node, judged = game.tree.root, {move.number: move for move in review.moves}
-    while node.children:
-        before, node = node, node.children[0]
+    judged = {move.number: move for move in review.moves}
+    for before, node in pairwise(game.tree.end().line()):
         if node.move is not None and node.number in judged:
             move = judged[node.number]
             before.opinion, node.opinion, node.cause = move.before, move.after, move.cause

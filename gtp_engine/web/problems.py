@@ -25,6 +25,7 @@ from gtp_engine.errors import Refused
 from gtp_engine.review.judged import LONGEST_LINE
 from gtp_engine.review.problems import Problem
 from gtp_engine.web.games import folder_of_ours
+from gtp_engine.web.refusals import Refusal
 from gtp_engine.web.tree import GameTree, Node
 from nobi_machine.cache import data_root
 from nobi_machine.files import create_whole, read_regular
@@ -95,14 +96,14 @@ class Problems:
         """Return the problem that is due and was due first. Raises Refused and OSError."""
         due = next(iter(self._due()), None)
         if due is None:
-            raise Refused("no problem is due")
+            raise Refusal("no_problem_is_due")
         try:
             tree = GameTree.read(read_regular(due.path, MAX_BYTES), DEFAULT_RULES, DEFAULT_KOMI)
             best = tuple(node.move.point for node in tree.end().line() if node.move is not None)
             if not best:
                 raise SgfError("it has no answer")
         except SgfError as error:
-            raise Refused(f"{printable_path(due.path)}: {error}; delete it") from None
+            raise Refusal("broken_problem", file=printable_path(due.path), text=str(error)) from None
         for child in list(tree.root.children):
             tree.remove(child)
         return tree, Asked(due.key, best)

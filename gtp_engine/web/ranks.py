@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from gtp_engine.errors import Refused
-from gtp_engine.web.levels import LEVELS
+from typing import Any
+
+from gtp_engine.web.levels import FULL, LEVELS, STEP, WEAKEST
+from gtp_engine.web.refusals import Refusal
 from nets.at_hand import AtHand, at_hand
 
 RANKS = dict(enumerate([*(f"{n}k" for n in range(18, 0, -1)), *(f"{n}d" for n in range(1, 10))], start=101))
@@ -24,7 +26,15 @@ def levels() -> dict[int, str]:
     return {each: name for each, name in NAMES.items() if each not in RANKS}
 
 
+def told_levels() -> list[dict[str, Any]]:
+    """Return what pages are told of the levels. `elo`: above GNU Go at its level 1, null where nobody knows."""
+    elo = {each: WEAKEST + STEP * (each - 1) for each in LEVELS if each != FULL}
+    return [
+        {"id": each, "name": name, "is_rank": each in RANKS, "elo": elo.get(each)} for each, name in levels().items()
+    ]
+
+
 def require_level(level: int) -> None:
     """Raise Refused unless there is such a level."""
     if level not in levels():
-        raise Refused(f"there is no level {level}")
+        raise Refusal("no_such_level", level=level)

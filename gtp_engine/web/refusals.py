@@ -1,27 +1,41 @@
-"""What cannot be done, as a line of English and, where that is usual, as a key of the page's texts."""
+"""What pages are told of what cannot be done: the key of one of the page's texts (page/texts.js), which are in all its
+languages, and the values in it. As a line of English, for programs and the terminal, it is the key's own words."""
 
 from __future__ import annotations
 
 import errno
 from typing import Any
 
+from go_rules.sgf.grammar import SgfError
 from gtp_engine.errors import Refused, explain
 
-
-class Translated(Refused):
-    """A refusal for which pages have a text in each of their languages."""
-
-    def __init__(self, text: str, key: str, **values: Any) -> None:
-        super().__init__(text)
-        self.key, self.values = key, values
+Said = dict[str, Any]
+"""A text of the page: its `key`, and its `values` by their names."""
 
 
-def told_error(error: BaseException) -> dict[str, Any]:
-    """Return what pages are told of an error: its `text` and, where there is one, the `key` and the `values` of a text
-    in other languages."""
-    told = {"text": explain(error)}
-    if isinstance(error, Translated):
-        return {**told, "key": error.key, "values": error.values}
+def said(key: str, **values: Any) -> Said:
+    """Return what pages are told in place of a text."""
+    return {"key": key, "values": values}
+
+
+def words(text: Said) -> str:
+    """Return a text as a line of English: `no such level: 13`."""
+    values = ", ".join(str(value) for value in text["values"].values())
+    return text["key"].replace("_", " ") + (f": {values}" if values else "")
+
+
+class Refusal(Refused):
+    """A refusal that pages say in their languages."""
+
+    def __init__(self, key: str, **values: Any) -> None:
+        self.said = said(key, **values)
+        super().__init__(words(self.said))
+
+
+def said_of(error: BaseException) -> Said:
+    """Return what pages say of an error."""
+    if isinstance(error, Refusal):
+        return error.said
     if isinstance(error, OSError) and error.errno == errno.EBUSY:
-        return {**told, "key": "file_changed", "values": {}}
-    return told
+        return said("file_changed")
+    return said("broken_record" if isinstance(error, SgfError) else "failed", text=explain(error))

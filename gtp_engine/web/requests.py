@@ -25,25 +25,22 @@ class Request(Struct, forbid_unknown_fields=True):
 
 
 class ClockTerms(Request):
-    """Main time, and at most one of periods, stones of a Canadian period, and an increment."""
+    """Main time, and at most one of periods and an increment."""
 
     main: Seconds = 0.0
     byo_seconds: Seconds = 0.0
     periods: Count = 0
-    stones: Count = 0
     increment: Seconds = 0.0
 
 
 class New(Request):
-    """A game to begin; `free_handicap` are points where black has stones, in place of the customary ones. `is_free`:
-    whether a person who plays black places the `handicap` stones, move by move."""
+    """A game to begin. `is_free`: whether a person who plays black places the `handicap` stones, move by move."""
 
     width: Side = 19
     height: Side = 19
     komi: Points | None = None
     rules: str = DEFAULT_PRESET
     handicap: Count = 0
-    free_handicap: list[int] = []
     is_free: bool = False
     person: Colour = BLACK
     level: int = FULL
@@ -145,11 +142,7 @@ class Network(Request):
     name: Annotated[str, Meta(max_length=300)]
 
 
-class Settings(Request):
-    """How the game goes on: what is not named stays. A `person` of 0 ends play, another one plays on from `node`."""
+class PlayOn(At):
+    """Where the person goes on against the engine, and its level if that is another one than before."""
 
     level: int | None = None
-    person: Colour | None = None
-    teaching: bool | None = None
-    limit: Loss | None = None
-    node: int | None = None

@@ -16,6 +16,7 @@ from gtp_engine.review.search import MOST_EXPLAINED
 from gtp_engine.web.engine import Engine, Task
 from gtp_engine.web.game import PLAY, OpenGame
 from gtp_engine.web.problems import Problems, source_of
+from gtp_engine.web.refusals import said
 from gtp_engine.web.shared import SharedGame
 from gtp_engine.web.tree import Node
 from search.request import OWNERSHIP_AT_THE_END, Limits, MoveFilter
@@ -34,10 +35,7 @@ class GameReview:
         The game is the one that is on the board now."""
         self._shared, self._engine, self._visits, self._problems = shared, engine, visits, problems
         self._game: OpenGame = shared.game
-        node, self._line = self._game.tree.root, [self._game.tree.root]
-        while node.children:
-            node = node.children[0]
-            self._line.append(node)
+        self._line = self._game.tree.end().line()
         self._done = set[tuple[str, int]]()
         """What was found out already: of which kind, and of which node."""
         self._found = 0
@@ -56,7 +54,7 @@ class GameReview:
         position = self._position(node)
         if position is None:
             return
-        self._engine.say(f"{number}/{len(self._line)}")
+        self._engine.say(n=number, of=len(self._line))
         result = self._search(position, self._visits, stop)
         with self._shared.lock:
             if self._is_there(node):
@@ -77,7 +75,7 @@ class GameReview:
         position = self._position(node.parent)
         if node.move is None or node.cause is not None or ("cause", node.id) in self._done or position is None:
             return
-        self._engine.say(f"{node.number}?")
+        self._engine.say(n=node.number)
         cause = find_cause(
             position, node.move.point, lambda game, visits: self._search(game, visits, stop), self._visits
         )
@@ -101,14 +99,14 @@ class GameReview:
             position = self._position(node.parent)
             if ("problem", node.id) in self._done or position is None:
                 continue
-            self._engine.say(f"{move.number}?")
+            self._engine.say(n=move.number)
             problem = find_problem(position, move, search)
             if problem is not None:
                 source = source_of((game.tree.text("PB"), game.tree.text("PW")), game.file, move.number)
                 self._found += problems.add(position, problem, source)
                 self._shared.publish("problems", problems.told())
             self._done.add(("problem", node.id))
-        self._shared.say(f"new problems: {self._found}", "info", "problems_found", n=self._found)
+        self._shared.say(said("problems_found", n=self._found), kind="info")
 
     def _judged(self) -> list[tuple[Node, JudgedMove]]:
         """The moves of the line that are judged, with their nodes."""

@@ -31,7 +31,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gtp_engine.errors import is_of_user
-from gtp_engine.web.refusals import told_error
+from gtp_engine.web.refusals import said_of, words
 from gtp_engine.web.streams import Streams
 from gtp_engine.web.table import Table
 from nobi_machine.text import shown
@@ -137,14 +137,10 @@ def make_app(table: Table, streams: Streams, entrance: Entrance) -> Starlette:
         return StreamingResponse(streams.events(table.hello), media_type="text/event-stream")
 
     async def download(_request: Request) -> Response:
-        name, content = await run_in_threadpool(table.download)
-        headers = {"Content-Disposition": f'attachment; filename="{_NO_NAME.sub("_", name)}"'}
-        return Response(content, media_type="application/x-go-sgf", headers=headers)
+        return _attached(*await run_in_threadpool(table.download))
 
     async def problems(_request: Request) -> Response:
-        content = await run_in_threadpool(table.problems.collection)
-        headers = {"Content-Disposition": 'attachment; filename="problems.sgf"'}
-        return Response(content, media_type="application/x-go-sgf", headers=headers)
+        return _attached("problems.sgf", await run_in_threadpool(table.problems.collection))
 
     async def carry_out(request: Request) -> Response:
         name = request.path_params["name"]
@@ -160,8 +156,8 @@ def make_app(table: Table, streams: Streams, entrance: Entrance) -> Starlette:
         try:
             return JSONResponse(await run_in_threadpool(table.operations[name], bytes(body)))
         except Exception as error:
-            told = told_error(error)
-            return _error(400 if is_of_user(error) else 500, told.pop("text"), **told)
+            told = said_of(error)
+            return _error(400 if is_of_user(error) else 500, words(told), **told)
 
     return Starlette(
         routes=[
@@ -174,6 +170,11 @@ def make_app(table: Table, streams: Streams, entrance: Entrance) -> Starlette:
         ],
         middleware=[Middleware(Guard, entrance=entrance)],
     )
+
+
+def _attached(name: str, content: bytes) -> Response:
+    headers = {"Content-Disposition": f'attachment; filename="{_NO_NAME.sub("_", name)}"'}
+    return Response(content, media_type="application/x-go-sgf", headers=headers)
 
 
 def _error(status: int, text: str, **told: Any) -> Response:

@@ -11,7 +11,7 @@ from gtp_engine.review.judged import LONGEST_LINE, Opinion
 from gtp_engine.session.records import GameFiles
 from gtp_engine.web.game import OpenGame
 from gtp_engine.web.games import Games
-from gtp_engine.web.refusals import told_error
+from gtp_engine.web.refusals import Said, said
 from gtp_engine.web.streams import Streams
 from gtp_engine.web.tree import Node
 from search.result import MoveInfo, SearchResult
@@ -42,14 +42,9 @@ class SharedGame:
         told = [game.tree.told(node) for node in nodes]
         self.publish("nodes", {**game.terms(), "game": game.id, "nodes": told, "removed": removed})
 
-    def say(self, text: str, kind: str = "error", key: str = "", **values: Any) -> None:
-        """Show a line on all pages. `kind` is `error` or `info`; `key` is that of a text which pages have translations
-        of, with these values, or ''."""
-        self.publish("message", {"text": text, "kind": kind, **({"key": key, "values": values} if key else {})})
-
-    def say_error(self, error: BaseException) -> None:
-        """Show what an error means on all pages."""
-        self.publish("message", {**told_error(error), "kind": "error"})
+    def say(self, *texts: Said, kind: str = "error") -> None:
+        """Show these texts in a line on all pages. `kind` is `error` or `info`."""
+        self.publish("message", {"texts": texts, "kind": kind})
 
     def changed(self, *nodes: Node, removed: Sequence[int] = ()) -> None:
         """Keep the game, and tell pages what has changed."""
@@ -78,10 +73,10 @@ class SharedGame:
             if game.kept is not None:
                 game.kept.keep(content)
                 return
-        except OSError as error:
+        except OSError:
             game.kept = None
             self._rename()
-            self.say(f"{explain(error)}; from now on the game is kept in another file", key="kept_elsewhere")
+            self.say(said("kept_elsewhere"))
         try:
             while game.kept is None:
                 kept = GameFiles(self.games.path_of(game.id))
@@ -92,7 +87,7 @@ class SharedGame:
                     self._rename()
         except OSError as error:
             game.unsaved = True
-            self.say(f"not kept: {explain(error)}; the next move tries again, and a download keeps it elsewhere")
+            self.say(said("not_kept", text=explain(error)))
 
     def _rename(self) -> None:
         self.game.id = self.games.new_name()
@@ -111,7 +106,6 @@ def told_result(result: SearchResult, on_page: Callable[[int], int]) -> dict[str
             "visits": move.visits,
             "winrate": round(move.winrate if is_black else 1.0 - move.winrate, 4),
             "lead": round(move.lead if is_black else -move.lead, 2),
-            "prior": round(move.prior, 4),
             "order": move.order,
             "pv": [on_page(point) for point in move.pv[:LONGEST_LINE]],
         }

@@ -27,22 +27,20 @@ from gtp_engine.web.counting import GameClock
 from gtp_engine.web.engine import Engine, Look
 from gtp_engine.web.game import ANALYSE, PLAY, OpenGame
 from gtp_engine.web.games import Games
-from gtp_engine.web.networks import fetch_network, told_networks
+from gtp_engine.web.networks import Networks
 from gtp_engine.web.problems import Problems
-from gtp_engine.web.ranks import RANKS, levels, require_level
-from gtp_engine.web.refusals import Translated
+from gtp_engine.web.ranks import require_level
+from gtp_engine.web.refusals import Refusal, Said, said, words
 from gtp_engine.web.reviewing import GameReview
 from gtp_engine.web.shared import SharedGame
 from gtp_engine.web.streams import Streams
 from gtp_engine.web.tree import GameTree, Node
 from nobi_machine.files import read_regular
 from nobi_machine.jit import waiting_for_no_compiler
-from nobi_machine.progress import in_megabytes
 from nobi_machine.streams import note
 from nobi_machine.text import printable, printable_path
 from search.result import SearchResult
 
-INTERRUPTED = "interrupted"
 R = TypeVar("R", bound=requests.Request)
 
 
@@ -53,10 +51,11 @@ class Table:
         tree, games = GameTree(*configuration.engine.board, *conditions(configuration)), Games()
         self._shared = SharedGame(streams, games, OpenGame(games.new_name(), tree, tree.root))
         self._streams = streams
-        self._state = {"state": "loading", "text": ""}
+        self._state: dict[str, Any] = {"state": "loading", "values": {}}
         self.engine = Engine(configuration, self._tell_state)
         self.problems = problems = Problems()
         contest = self._contest = Contest(self._shared, self.engine, problems)
+        self._networks = Networks(self._shared, self.engine)
         self._looks: dict[str, Look] = {}
         """By the names of pages, the last one last; those of pages that gave none by ''."""
         self.operations: dict[str, Callable[[bytes], dict[str, Any]]] = {
@@ -64,9 +63,8 @@ class Table:
             "play": self._as(requests.Play, contest.play),
             "undo": self._as(requests.Request, contest.undo),
             "resign": self._as(requests.Request, contest.resign),
-            "settings": self._as(requests.Settings, contest.set),
+            "play_on": self._as(requests.PlayOn, contest.play_on),
             "go_on": self._as(requests.Request, contest.answer),
-            "hurry": self._as(requests.Request, lambda _: self.engine.hurry()),
             "score": self._as(requests.At, lambda at: _answer(contest.score(at))),
             "dead": self._as(requests.Point, contest.toggle),
             "agree": self._as(requests.Request, contest.agree),
@@ -82,7 +80,7 @@ class Table:
             "open_saved": self._as(requests.Saved, self._open_saved),
             "delete_saved": self._as(requests.Saved, self._delete_saved),
             "save": self._as(requests.Request, self._save),
-            "network": self._as(requests.Network, self._network),
+            "network": self._as(requests.Network, self._networks.choose),
         }
         """What pages may ask for: each takes JSON and returns the answer, and raises what `explain` puts in a line."""
 
@@ -105,8 +103,8 @@ class Table:
         except SgfError as error:
             raise UserError(f"{printable_path(path)}: {error}") from None
         target = followed(path)
-        if faults := _faults(game, content):
-            note(f"{printable_path(path)}: {faults}")
+        for fault in _faults(game, content):
+            note(f"{printable_path(path)}: {words(fault)}")
         if not _has_others(content) and is_writable(target):
             game.source = GameFiles(target, content)
         self._shared.game = game
@@ -130,23 +128,18 @@ class Table:
         """Return all that a page, which is called so, has to know."""
         return {
             "version": VERSION,
-            "name": "Nobi",
             "page": page,
-            **told_networks(self.engine.configuration),
+            **self._networks.told(),
             "rules": list(PRESETS),
-            "levels": [{"id": each, "name": name, "is_rank": each in RANKS} for each, name in levels().items()],
             "problems": self.problems.told(),
             "game": self._shared.game.told(),
             "engine": self._state,
         }
 
-    def _tell_state(self, state: str, text: str) -> None:
+    def _tell_state(self, state: str, **values: Any) -> None:
         with self._shared.lock:
-            self._state = {"state": state, "text": text}
+            self._state = {"state": state, "values": values}
             self._shared.publish("engine", self._state)
-
-    def _tell_progress(self, done: int, total: int) -> None:
-        self._shared.publish("progress", {"text": in_megabytes(done, total), "done": done, "total": total})
 
     # --- Games ------------------------------------------------------------------------------------------------
 
@@ -154,18 +147,17 @@ class Table:
         rules, usual = rules_and_komi(new.rules)
         require_level(new.level)
         clock = None if new.clock is None else GameClock(**msgspec.structs.asdict(new.clock))
-        has_stones = new.handicap or new.free_handicap
-        komi = new.komi if new.komi is not None else HANDICAP_KOMI if has_stones else usual
+        komi = new.komi if new.komi is not None else HANDICAP_KOMI if new.handicap else usual
         tree = GameTree(new.width, new.height, rules, komi)
         to_place = new.handicap if new.is_free and new.person != WHITE else 0
         if to_place > max_free_handicap(new.width, new.height):
-            raise Refused(f"the board has no room for {to_place} stones")
+            raise Refusal("no_room_for_stones", n=to_place)
         try:
             fixed = fixed_handicap(new.handicap, new.width, new.height) if new.handicap and not to_place else []
-        except HandicapError as error:
-            raise Refused(str(error)) from None
-        if stones := tuple(dict.fromkeys(map(tree.from_page, new.free_handicap))) or tuple(fixed):
-            tree.place_handicap(stones, is_whole=True)
+        except HandicapError:
+            raise Refusal("no_room_for_stones", n=new.handicap) from None
+        if fixed:
+            tree.place_handicap(tuple(fixed), is_whole=True)
         game = OpenGame(self._shared.games.new_name(), tree, tree.root, PLAY if new.person else ANALYSE, new.person)
         game.level, game.teaching, game.limit, game.clock = new.level, new.teaching, new.limit, clock
         game.to_place = to_place
@@ -194,19 +186,19 @@ class Table:
 
     def _say_faults(self, game: OpenGame, content: bytes) -> None:
         if faults := _faults(game, content):
-            self._shared.say(f"{game.file}: {faults}" if game.file else faults)
+            self._shared.say(*faults)
 
     def _delete_saved(self, saved: requests.Saved) -> None:
         with self._shared.lock:
             if saved.id == self._shared.game.id:
-                raise Refused("this game is on the board; begin or open another one first")
+                raise Refusal("game_is_on_the_board")
             self._shared.games.path(saved.id).unlink()
 
     def _save(self, _: requests.Request) -> None:
         with self._shared.lock:
             game = self._shared.game
             if game.source is None:
-                raise Refused("there is no file to write back to; download the game instead")
+                raise Refusal("no_file_to_write_back_to")
             game.source.keep(game.tree.write())
             game.unsaved = False
             self._shared.tell()
@@ -222,9 +214,6 @@ class Table:
             self._contest.go_on()
 
     # --- Analysis ---------------------------------------------------------------------------------------------
-
-    def _node(self, at: requests.At) -> Node:
-        return self._shared.game.at if at.node is None else self._shared.game.tree.node(at.node)
 
     def _look(self, look: requests.Look) -> None:
         with self._shared.lock:
@@ -248,13 +237,13 @@ class Table:
     def _glance(self, at: requests.At, is_threat: bool) -> dict[str, Any]:
         """Return what the side to move would play, or the other side in its place."""
         with self._shared.lock:
-            game, node = self._shared.game, self._node(at)
+            game, node = self._shared.game, self._shared.game.node(at.node)
             position = game.tree.board(node).copy()
         colour = opponent(node.to_play) if is_threat else node.to_play
         result = _answer(self.engine.ask(lambda stop: self.engine.glance(position, stop, colour)))
         with self._shared.lock:
             if self._shared.game is not game or not result.moves:
-                raise Translated(INTERRUPTED, INTERRUPTED)
+                raise Refusal("interrupted")
             return self._shared.tell_analysis(node, result, is_done=True)
 
     def _review(self, review: requests.Review) -> None:
@@ -301,33 +290,22 @@ class Table:
     def _delete(self, node: Node) -> None:
         game = self._shared.game
         if node.parent is None:
-            raise Refused("the beginning of the game cannot be taken out")
+            raise Refusal("beginning_stays")
         if node in game.at.line():
             if game.goes_on:
-                raise Refused("the game goes on here; undo takes moves back")
+                raise Refusal("game_goes_on_here")
             game.stand(node.parent)
         self._shared.changed(removed=game.tree.remove(node))
-
-    # --- Networks ---------------------------------------------------------------------------------------------
-
-    def _network(self, network: requests.Network) -> None:
-        def use(configuration: Configuration) -> None:
-            self.engine.ask(lambda _: self.engine.use(configuration)).result()
-            with self._shared.lock:
-                self._shared.publish("networks", told_networks(configuration))
-
-        fetch_network(network.name, self.engine.configuration, self._shared.say, self._tell_progress, use)
 
 
 def _has_others(content: bytes) -> bool:
     return len(list(itertools.islice(split_games(content), 2))) > 1
 
 
-def _faults(game: OpenGame, content: bytes) -> str:
-    """What of a file is not shown, in a line; '' where all is."""
-    others = "the first of several games is shown; changes are kept, but not written back" * _has_others(content)
-    left_out = game.tree.left_out and f"{game.tree.left_out}; the position before it is shown"
-    return "; ".join(filter(None, (others, left_out)))
+def _faults(game: OpenGame, content: bytes) -> list[Said]:
+    """What of a file is not shown."""
+    others = [said("the_first_of_several_games_is_shown")] * _has_others(content)
+    return others + ([game.tree.left_out] if game.tree.left_out else [])
 
 
 def _answer(future: Future[Any]) -> Any:
@@ -335,4 +313,4 @@ def _answer(future: Future[Any]) -> Any:
     try:
         return future.result()
     except CancelledError:
-        raise Translated(INTERRUPTED, INTERRUPTED) from None
+        raise Refusal("interrupted") from None

@@ -16,7 +16,6 @@ from go_rules.game import Game, Move, RuleViolation
 from go_rules.points import (
     BLACK,
     COLOUR_LETTERS,
-    COLOUR_NAMES,
     EMPTY,
     PASS,
     WHITE,
@@ -30,11 +29,10 @@ from go_rules.sgf.encodings import is_text
 from go_rules.sgf.grammar import SgfError, parse_game
 from go_rules.sgf.reader import MAX_SETUPS, PropertyReader, Setup, set_up
 from go_rules.sgf.writer import coordinates, escaped, root_terms
-from gtp_engine.errors import Refused
 from gtp_engine.review.causes import Cause
 from gtp_engine.review.judged import LONGEST_LINE, JudgedMove, Opinion
 from gtp_engine.review.texts import TEXTS
-from gtp_engine.web.refusals import Translated
+from gtp_engine.web.refusals import Refusal, Said, said
 
 PAGE_PASS = -1
 MOST_NODES = 20_000
@@ -99,8 +97,8 @@ class GameTree:
         self.is_utf8 = True
         """Whether the texts are in UTF-8 for sure; else they are in what `_reader` takes for the encoding."""
         self._reader = PropertyReader([self.root.properties])
-        self.left_out = ""
-        """What the file says that cannot be played, in a line."""
+        self.left_out: Said | None = None
+        """What the file says that cannot be played."""
         self._next = 1
         self._board: Game | None = None
         self._stands = self.root
@@ -110,7 +108,7 @@ class GameTree:
     def node(self, number: int) -> Node:
         """Return the node of this id. Raises Refused."""
         if number not in self.nodes:
-            raise Refused("this position is not in the game any more")
+            raise Refusal("no_such_position")
         return self.nodes[number]
 
     def end(self) -> Node:
@@ -120,9 +118,9 @@ class GameTree:
             node = node.children[0]
         return node
 
-    def in_order(self) -> Iterator[Node]:
-        """Yield all nodes, parents before children, the main line first."""
-        waiting = [self.root]
+    def in_order(self, first: Node | None = None) -> Iterator[Node]:
+        """Yield a node, the root if none is named, and all after it: parents before children, the main line first."""
+        waiting = [first or self.root]
         while waiting:
             node = waiting.pop()
             yield node
@@ -163,7 +161,7 @@ class GameTree:
         reason = self.board(node).violation(colour, point)
         if reason is not None:
             vertex = to_vertex(point, self.height)
-            raise Translated(f"{vertex} is not allowed: {reason}", ILLEGAL.get(reason, "illegal"), point=vertex)
+            raise Refusal(ILLEGAL.get(reason, "illegal"), point=vertex)
         return self._add(node, move)
 
     def place_handicap(self, points: tuple[int, ...], is_whole: bool) -> None:
@@ -183,7 +181,7 @@ class GameTree:
         try:
             return self._add(node, setup)
         except SgfError as error:
-            raise Refused(str(error)) from None
+            raise Refusal("impossible_position") from error
 
     def _rearrange(self, node: Node, setup: Setup) -> None:
         """Set other stones up at a node. Raises Refused for an impossible position."""
@@ -192,19 +190,16 @@ class GameTree:
             self._arrive(node)
         except SgfError as error:
             node.step, self._board = before, None
-            raise Refused(str(error)) from None
+            raise Refusal("impossible_position") from error
 
     def remove(self, node: Node) -> list[int]:
         """Take a node that is not the root, and all that follows it, out of the game. Returns their ids."""
         assert node.parent is not None
         self._stands, self._board = self.root, None
         node.parent.children.remove(node)
-        waiting, removed = [node], []
-        while waiting:
-            each = waiting.pop()
-            removed.append(each.id)
-            del self.nodes[each.id]
-            waiting += each.children
+        removed = [each.id for each in self.in_order(node)]
+        for each in removed:
+            del self.nodes[each]
         return removed
 
     def promote(self, node: Node) -> bool:
@@ -221,7 +216,7 @@ class GameTree:
     def _add(self, parent: Node, step: Move | Setup | None, properties: dict[str, list[bytes]] | None = None) -> Node:
         """Add a node. Raises SgfError and RuleViolation where its step is impossible, and then changes nothing."""
         if len(self.nodes) >= MOST_NODES:
-            raise Refused(f"a game may have {MOST_NODES} positions at most")
+            raise Refusal("too_many_positions", n=MOST_NODES)
         node = Node(self._next, parent, step, properties or {})
         parent.children.append(node)
         try:
@@ -261,14 +256,13 @@ class GameTree:
         if number == PAGE_PASS:
             return PASS
         if not 0 <= number < self.width * self.height:
-            raise Refused(f"{number} is no point of this board")
+            raise Refusal("no_such_point", n=number)
         return point_at(number % self.width, number // self.width)
 
     def told(self, node: Node) -> dict[str, Any]:
         """Return what pages are told of a node."""
         move, parent, setup = node.move, node.parent, node.step if isinstance(node.step, Setup) else None
         judged = self.judged(node)
-        rank = None if judged is None else judged.rank
         return {
             "id": node.id,
             "parent": None if parent is None else parent.id,
@@ -288,7 +282,6 @@ class GameTree:
             "marks": self._marks(node),
             "analysis": None if node.opinion is None else self._told_opinion(node.opinion),
             "loss": None if judged is None else round(judged.points_lost, 2),
-            "rank": None if rank is None else rank + 1,
             "cause": None if node.cause is None else self._told_cause(node.cause),
         }
 
@@ -411,11 +404,11 @@ class GameTree:
         """Add a node of a file. A step that is impossible is left to its properties, and said in `left_out`."""
         try:
             return self._add(parent, step, properties)
-        except (SgfError, RuleViolation) as error:
-            what = "stones that are set up"
+        except (SgfError, RuleViolation):
+            fault = said("impossible_stones", n=parent.number)
             if isinstance(step, Move):
-                what = f"move {parent.number + 1} ({COLOUR_NAMES[step.colour]} {to_vertex(step.point, self.height)})"
-            self.left_out = self.left_out or f"{what} is impossible: {error}"
+                fault = said("impossible_move", n=parent.number + 1, point=to_vertex(step.point, self.height))
+            self.left_out = self.left_out or fault
             return self._add(parent, None, {**_properties_of(step), **properties})
 
     def write(self, remarks: dict[Node, dict[str, bytes]] | None = None) -> bytes:

@@ -13,6 +13,8 @@ const CELL = 40, EDGE = 40, STONE = 18.8, STAR = 3.6;
 const STONE_CLASS = { 0: "none", [BLACK]: "black", [WHITE]: "white" };
 /** From this share of ownership a point has a square, and the side of the largest as a share of CELL. */
 const SURE = 0.15, SQUARE = 0.44;
+/** Pixels between two lines below which a finger may miss: then a second tap on the same point plays. */
+const FINGER = 30;
 /** A candidate is drawn if it has this share of the best one's visits, and so many at most. */
 const SHARE = 0.015, MOST_CANDIDATES = 12;
 
@@ -26,9 +28,11 @@ export class Board {
   #cursor = -1;
   #listeners;
   #candidates = [];
+  #isTouched = false;
   #describe = () => "";
 
-  /** `listeners`: `play(point)`, `hover(candidate or null)` and `step(by)`. */
+  /** `listeners`: `play(point)`, `hover(candidate or null)`, `step(by)`, `pointed(text)` at a point without playing,
+   * `isPlaying()` whether a click plays, and `tapped(point)` for a finger that has to tap once more. */
   constructor(place, listeners) {
     this.#listeners = listeners;
     this.root = svg("svg", { id: "goban", tabindex: 0, role: "application", "aria-roledescription": "board" });
@@ -36,9 +40,15 @@ export class Board {
     this.root.addEventListener("pointermove", (event) => this.#hover(this.#pointAt(event)));
     this.root.addEventListener("pointerleave", () => this.#hover(-1));
     this.root.addEventListener("mousedown", (event) => event.preventDefault()); // a click takes no focus
+    this.root.addEventListener("pointerdown", (event) => (this.#isTouched = event.pointerType === "touch"));
     this.root.addEventListener("click", (event) => {
       const point = this.#pointAt(event);
-      if (point >= 0) this.#listeners.play(point, event);
+      if (point < 0) return;
+      const isSmall = CELL * this.root.getScreenCTM().a < FINGER && this.#listeners.isPlaying();
+      const isAimed = this.#isTouched && isSmall && point !== this.#cursor;
+      if (this.#isTouched) this.#point(isAimed ? point : -1);
+      if (isAimed) this.#listeners.tapped(point);
+      else this.#listeners.play(point, event);
     });
     this.root.addEventListener("wheel", (event) => {
       event.preventDefault();
@@ -175,7 +185,7 @@ export class Board {
 
   #coordinates() {
     const found = [], right = EDGE * 2 + CELL * (this.#width - 1), bottom = EDGE * 2 + CELL * (this.#height - 1);
-    const write = (x, y, text) => found.push(svg("text", { x, y, class: "coordinate" }, text));
+    const write = (x, y, text) => found.push(svg("text", { x, y, class: "coordinate", "aria-hidden": "true" }, text));
     for (let x = 0; x < this.#width; x++) {
       for (const y of [12, bottom - 12]) write(EDGE + CELL * x, y, columnName(x));
     }
@@ -209,7 +219,7 @@ export class Board {
     const [x, y] = this.#place(move.point), isBest = move.order === 0;
     return svg(
       "g",
-      { class: `candidate ${isBest ? "best" : lossClass(move.loss)}${isPlayed ? " played" : ""}` },
+      { "aria-hidden": "true", class: `candidate ${isBest ? "best" : lossClass(move.loss)}${isPlayed ? " played" : ""}` },
       svg("circle", { cx: x, cy: y, r: STONE }),
       svg("text", { x, y: y - 9.5, class: "small" }, percent(move.winrate)),
       svg("text", { x, y: y + 1, class: "main" }, isBest ? points(move.lead) : points(-move.loss)),

@@ -1,7 +1,8 @@
 // What is asked in a window of its own: a new game, a record to open, the games that were kept, settings.
 
 import { byId, el } from "./dom.js";
-import { LANGUAGE_NAMES, t } from "./texts.js";
+import { levelName, playerName, resultText, rulesName } from "./format.js";
+import { LANGUAGE_NAMES, named, t } from "./texts.js";
 
 /** Show a dialog with a title and content. `submit()` is called by its main button, and may throw an Error, which is
  * shown. */
@@ -31,8 +32,11 @@ export function showDialog(title, content, { action = null, submit = null } = {}
     ),
   );
   dialog.replaceChildren(form);
-  if (!dialog.open) dialog.showModal();
-  return dialog;
+  if (dialog.open) return;
+  // What opened it may have been made anew meanwhile.
+  const opener = document.activeElement.id;
+  dialog.addEventListener("close", () => (dialog.replaceChildren(), byId(opener)?.focus()), { once: true });
+  dialog.showModal();
 }
 
 const field = (label, input) => [el("label", { for: input.id }, label), input];
@@ -44,22 +48,47 @@ function choice(id, values, chosen) {
 
 const number = (id, value, attributes = {}) => el("input", { id, type: "number", value, ...attributes });
 
+/** A button that has a network play or fetches it, `choose(name)`, and then a bar of how far that is. */
+function networkButton({ name, size }, choose) {
+  const fault = el("span", { class: "error" });
+  const button = el("button", { type: "button", onclick: async () => {
+    button.disabled = true;
+    fault.textContent = "";
+    try {
+      await choose(name);
+      if (size) button.replaceWith(el("progress", { max: 1, "aria-label": t("fetch") }));
+    } catch (error) {
+      button.disabled = false;
+      fault.textContent = ` ${error.message}`;
+    }
+  } }, t(size ? "fetch" : "play_here"));
+  return el("span", {}, button, fault);
+}
+
+const megabytes = (size) => t("mb_to_fetch", { mb: Math.round(size / 1e6) });
+
 const USUAL_LEVEL = 7;
 
+/** Show the levels of a new game, and the button that fetches the network which adds people's ranks. */
+export function showLevels({ levels, people }, chosen, useNetwork) {
+  const select = byId("level");
+  select.replaceChildren(...levels.map((each) =>
+    el("option", { value: each.id, selected: each.id === (levels.some(({ id }) => id === chosen) ? chosen : USUAL_LEVEL) }, levelName(each))));
+  const more = people ? [t("fetch_ranks"), " ", megabytes(people.size), " ", networkButton(people, useNetwork)] : [];
+  byId("levels-what").replaceChildren(el("p", {}, t("levels_what")), el("p", {}, ...more));
+}
+
 /** Ask for a new game. `last`: what was answered the last time. `begin(answers)` begins it. */
-export function askForGame({ rules, levels }, last, begin) {
+export function askForGame(hello, last, begin, useNetwork) {
+  const rules = hello.rules;
   const parts = {
     size: choice("size", [9, 13, 19].map((size) => [size, `${size}×${size}`]), last.size ?? 9),
     person: choice("person", [[1, t("black")], [2, t("white")], [0, t("look_only")]], last.person ?? 1),
-    level: choice(
-      "level",
-      levels.map(({ id, name, is_rank }) => [id, is_rank ? t("rank", { name }) : `${id}: ${name}`]),
-      levels.some(({ id }) => id === last.level) ? last.level : USUAL_LEVEL,
-    ),
+    level: choice("level", []),
     handicap: choice("handicap", [0, 2, 3, 4, 5, 6, 7, 8, 9].map((count) => [count, String(count)]), last.handicap ?? 0),
     isFree: el("input", { id: "is-free", type: "checkbox", checked: Boolean(last.isFree) }),
     komi: number("komi", last.komi ?? "", { step: 0.5, min: -100, max: 100, placeholder: t("komi_usual") }),
-    rules: choice("rules", rules.map((name) => [name, name]), last.rules ?? "chinese"),
+    rules: choice("rules", rules.map((name) => [name, rulesName(name)]), last.rules ?? "chinese"),
     clock: choice(
       "clock",
       ["none", "absolute", "byoyomi", "fischer"].map((kind) => [kind, t(`clock_${kind}`)]),
@@ -75,7 +104,7 @@ export function askForGame({ rules, levels }, last, begin) {
   const rows = {
     main: field(t("main_time"), parts.main), period: field(t("period"), parts.period),
     periods: field(t("periods"), parts.periods), increment: field(t("increment"), parts.increment),
-    level: field(t("level"), parts.level), clock: field(t("clock"), parts.clock),
+    level: [...field(t("level"), parts.level), el("div", { class: "soft wide", id: "levels-what" })], clock: field(t("clock"), parts.clock),
     isFree: field(t("free_stones"), parts.isFree), teaching: field(t("teaching"), parts.teaching), limit: field(t("limit"), parts.limit),
   };
   const visible = {
@@ -111,24 +140,25 @@ export function askForGame({ rules, levels }, last, begin) {
         increment: Number(parts.increment.value), teaching: parts.teaching.checked, limit: Number(parts.limit.value),
       }),
   });
+  showLevels(hello, last.level, useNetwork);
 }
 
 /** Ask for a game record: a file, or text that is pasted or dropped. `open(name, bytes)` opens it. */
 export function askForRecord(open) {
   const area = el("textarea", { class: "drop", placeholder: t("drop_here"), "aria-label": t("drop_here") });
-  const file = el("input", { type: "file", accept: ".sgf,.SGF" });
-  showDialog(t("open"), el("div", {}, file, area), {
-    action: t("open"),
-    submit: async () => {
-      const chosen = file.files[0];
-      if (chosen) await open(chosen.name, new Uint8Array(await chosen.arrayBuffer()));
-      else await open("", new TextEncoder().encode(area.value));
-    },
-  });
+  const submit = async () => {
+    const chosen = file.files[0];
+    file.value = "";
+    if (chosen) await open(chosen.name, new Uint8Array(await chosen.arrayBuffer()));
+    else await open("", new TextEncoder().encode(area.value));
+  };
+  const file = el("input", { type: "file", accept: ".sgf,.SGF", hidden: true, onchange: () => file.form.requestSubmit() });
+  const choose = el("button", { type: "button", onclick: () => file.click() }, t("choose_file"));
+  showDialog(t("open"), el("div", {}, choose, file, area), { action: t("open"), submit });
 }
 
-/** Show the games that were kept. */
-export function showGames(games, { open, remove }) {
+/** Show the games that were kept. `levels`: of the players' names. */
+export function showGames(games, levels, { open, remove }) {
   const dialog = byId("dialog");
   const tried = (act, done) => async () => {
     const error = dialog.querySelector("p.error");
@@ -140,7 +170,8 @@ export function showGames(games, { open, remove }) {
     }
   };
   const rows = games.map((game) => {
-    const players = `${game.black || t("black")} – ${game.white || t("white")}`;
+    const [black, white] = [game.black, game.white].map((name) => playerName(name, levels));
+    const players = game.name || `${black || t("black")} – ${white || t("white")}`;
     const row = el(
       "tr",
       {},
@@ -148,7 +179,7 @@ export function showGames(games, { open, remove }) {
       el("td", {}, el("button", { type: "button", onclick: tried(() => open(game.id), () => dialog.close()) }, players)),
       el("td", {}, game.size),
       el("td", {}, `${game.moves}`),
-      el("td", {}, game.result),
+      el("td", {}, game.result && resultText(game.result)),
       el("td", {}, el("button", { type: "button", onclick: tried(() => remove(game.id), () => row.remove()) }, t("delete"))),
     );
     return row;
@@ -180,30 +211,11 @@ export function showProblems({ due, count, next }, { solve, find }) {
 
 /** Show what can be set: `options` of this page, and the network. */
 export function showSettings({ options, networks, network, version }, { set, useNetwork }) {
-  const bar = el("progress", { hidden: true, max: 1 });
   const list = networks.map((each) => {
+    const what = [named(`net_${each.name.split("-")[0]}`, each.place), each.size ? megabytes(each.size) : ""];
     const isUsed = each.name === network;
-    const button = el(
-      "button",
-      {
-        type: "button",
-        disabled: isUsed,
-        onclick: async () => {
-          button.disabled = true;
-          bar.hidden = each.at_hand;
-          try {
-            await useNetwork(each.name);
-            byId("dialog").close();
-          } catch (error) {
-            button.disabled = false;
-            bar.hidden = true;
-            button.after(el("span", { class: "error" }, ` ${error.message}`));
-          }
-        },
-      },
-      isUsed ? "✓" : t(each.at_hand ? "play_here" : "fetch"),
-    );
-    return el("tr", {}, el("td", {}, each.name), el("td", { class: "soft" }, each.description), el("td", {}, button));
+    return el("tr", {}, el("td", {}, each.name), el("td", { class: "soft" }, what.filter(Boolean).join(", ")),
+      el("td", {}, isUsed ? "✓" : networkButton(each, useNetwork)));
   });
   const language = choice("language", Object.entries(LANGUAGE_NAMES), options.language);
   const theme = choice("theme", ["auto", "light", "dark"].map((name) => [name, t(`theme_${name}`)]), options.theme);
@@ -223,8 +235,7 @@ export function showSettings({ options, networks, network, version }, { set, use
         field(t("visits_cap"), cap),
       ),
       el("h2", {}, t("network")),
-      el("div", { class: "list" }, el("table", {}, list)),
-      bar,
+      el("div", { class: "list", id: "networks" }, el("table", {}, list)),
       el("p", { class: "soft" }, `Nobi ${version}`),
     ),
   );

@@ -1,4 +1,6 @@
-// Numbers as the page writes them.
+// Numbers, results and names as the page writes them.
+
+import { named, side, t } from "./texts.js";
 
 /** Where a move's loss, in points, begins to be a small one, a mistake, a bad one and a blunder. */
 const LOSSES = [0.5, 1.5, 3, 6];
@@ -21,6 +23,34 @@ export function short(count) {
 
 /** The class of a loss, "loss-0" (none) to "loss-4" (a blunder). */
 export const lossClass = (loss) => `loss-${LOSSES.filter((limit) => loss >= limit).length}`;
+
+/** "Black wins by 3.5 points": a result that SGF writes as B+3.5. */
+export function resultText(result) {
+  const [, letter, how] = result.match(/^([BW])\+(.*)$/) ?? [];
+  const ways = { R: "resign", Resign: "resign", T: "time", Time: "time", F: "forfeit", Forfeit: "forfeit" };
+  const draws = { 0: "draw", Draw: "draw", Jigo: "draw", Void: "void" };
+  if (letter && (ways[how] || Number(how))) {
+    return t(`result_${ways[how] ?? "points"}`, { side: side(letter === "B" ? 1 : 2), n: Number(how) });
+  }
+  return draws[result] ? t(`result_${draws[result]}`) : t("result", { text: result });
+}
+
+/** The name of rules, in words where there are some. */
+export const rulesName = (name) => named(`rules_${name.replaceAll("-", "_")}`, name);
+
+/** What a level is called: its strength as far as that is known, or whom it plays like. */
+export function levelName({ id, name, elo, is_rank: isRank }) {
+  if (isRank) return t("rank", { name });
+  if (elo === null) return `${id}: ${t("level_full")}`;
+  return elo ? `${id}: GNU Go ${elo > 0 ? "+" : "−"}${Math.abs(elo)} Elo` : `${id}: ≈ GNU Go`;
+}
+
+/** A player's name: in the page's language where we have written it ourselves. */
+export function playerName(name, levels) {
+  if (name === "Person") return t("you");
+  const level = levels.find((each) => name === `Nobi, ${each.name}`);
+  return level ? `Nobi ${levelName(level)}` : name;
+}
 
 /** "1:05": seconds of a clock. */
 export function clockText(seconds) {

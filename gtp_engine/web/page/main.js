@@ -1,14 +1,16 @@
 // The page: what is looked at, what is shown of it, and what clicks and keys do.
 
 import { Board } from "./board.js";
-import { askForGame, askForRecord, showDialog, showGames, showProblems, showSettings } from "./dialogs.js";
+import { askForGame, askForRecord, showDialog, showGames, showLevels, showProblems, showSettings } from "./dialogs.js";
 import { byId, el, svg } from "./dom.js";
-import { lossClass } from "./format.js";
+import { lossClass, resultText } from "./format.js";
 import { BLACK, Game, PASS, opponent } from "./game.js";
 import { Graph } from "./graph.js";
-import { candidatesOf, moveText, pointText, showCandidates, showCause, showClock, showCount, showEngine, showPlayer } from "./panels.js";
+import {
+  candidatesOf, moveText, pointText, reviewed, showCandidates, showCause, showClock, showCount, showEngine, showPlayer,
+} from "./panels.js";
 import { Server } from "./server.js";
-import { chooseLanguage, side, t, translated } from "./texts.js";
+import { chooseLanguage, side, t } from "./texts.js";
 import { Tree } from "./tree.js";
 
 /** Of the last moves, so many have a dot that says what they lost. */
@@ -30,7 +32,7 @@ const options = {
   ...JSON.parse(localStorage.getItem(STORE) ?? "{}"),
 };
 
-let hello = null, game = null, engine = { state: "loading", text: "" };
+let hello = null, game = null, engine = { state: "loading", values: {} };
 /** The node that this page looks at. */
 let view = null;
 /** The latest analysis of a node, by its id. */
@@ -73,11 +75,7 @@ const listeners = {
   game: take,
   nodes(change) {
     if (!game || change.game !== game.id) return;
-    const followed = view === game.at;
-    const was = {
-      offer: game.offer?.node, count: Boolean(game.count), result: game.result, problem: game.problem?.state,
-      toPlace: game.to_place,
-    };
+    const followed = view === game.at, stood = standing(), asked = game.problem?.state, wasUnsaved = game.unsaved;
     const { game: _, ...fields } = change;
     game.update(fields);
     game.clockAt = performance.now();
@@ -85,12 +83,12 @@ const listeners = {
     if (awaited !== null && game.node(awaited)) {
       go(awaited);
       arrived?.();
-    } else if (followed || !game.node(view) || game.problem?.state !== was.problem) go(game.at);
+    } else if (followed || !game.node(view) || game.problem?.state !== asked) go(game.at);
     const newest = game.node(game.at);
     if (fields.nodes?.includes(newest) && game.mode === "play" && newest.colour) heard(newest);
-    const isOther = game.result !== was.result || game.problem?.state !== was.problem;
-    if (game.offer?.node !== was.offer || game.to_place !== was.toPlace || isOther) sayHowItStands();
-    if (Boolean(game.count) !== was.count || isOther) layOut();
+    const isOther = standing() !== stood;
+    if (isOther) sayHowItStands();
+    if (isOther || game.unsaved !== wasUnsaved) layOut();
     draw();
   },
   analysis(found) {
@@ -107,21 +105,28 @@ const listeners = {
     engine = now;
     draw();
   },
-  networks: (networks) => Object.assign(hello, networks),
+  networks(networks) {
+    Object.assign(hello, networks);
+    if (byId("level")) showLevels(hello, Number(byId("level").value), useNetwork);
+    if (byId("networks")) settings();
+  },
   problems: (problems) => {
     hello.problems = problems;
     layOut();
   },
-  progress: ({ text, done, total }) => {
+  progress({ done, total }) {
     const bar = byId("dialog").querySelector("progress");
-    if (bar) [bar.hidden, bar.value] = [false, total ? done / total : 0];
-    say(text);
+    if (bar && total) bar.value = done / total;
+    say(`${t("fetch")}: ${[done, total].map((bytes) => (bytes / 1e6).toFixed(1)).join(" / ")} MB`);
   },
   clock({ clock }) {
     if (!game) return;
     [game.clock, game.clockAt] = [clock, performance.now()];
   },
-  message: (message) => say(translated(message, message.text), message.kind),
+  message({ texts, kind }) {
+    if (kind === "error" && byId("dialog").querySelector("progress")) listeners.networks({}); // buttons again
+    say(texts.map(({ key, values }) => t(key, values)).join(" "), kind);
+  },
   lost: (why) => say(t(why), "error"),
 };
 const server = record ? null : new Server(listeners);
@@ -141,17 +146,30 @@ function take(fields) {
   if (!isSame) sayHowItStands();
 }
 
+/** What is said of a game, and which buttons it has, are others when this is another text. */
+const standing = () =>
+  [game.offer?.node, game.to_place, game.result, game.problem?.state, Boolean(game.count), isUntouched(), isPass(game.at)].join();
+
+const isPass = (id) => game.node(id)?.colour > 0 && game.node(id).point === PASS;
+
+/** Whether it is the board that Nobi starts with. */
+const isUntouched = () => game.nodes.size === 1 && game.mode === "analyse" && !game.file;
+
 /** Announce the engine's move. */
 function heard(node) {
   if (node.colour !== game.person) byId("said").textContent = moveText(game, node);
 }
 
-/** Say what the game waits for, or how it has ended, in place of what was said before. */
+/** Say what the game waits for, or how it has ended, in place of what was said and shown before. */
 function sayHowItStands() {
-  if (game.to_place) say(t("place_stones", { n: game.to_place }));
+  board.line(null);
+  if (server && isUntouched()) say(t("welcome"), "info", [{ text: t("new_game"), act: newGame }]);
+  else if (game.count && view === game.at) say(t("dead_hint"), "info", [{ text: t("agree"), act: () => ask("agree") }]);
+  else if (game.to_place) say(t("place_stones", { n: game.to_place }));
   else if (game.offer) offer(game.offer);
   else if (game.problem) sayProblem(game.problem);
-  else say(game.result ? t("result", { text: game.result }) : "");
+  else if (game.result) say(resultText(game.result));
+  else say(isPass(view) ? moveText(game, game.node(view)) : "");
 }
 
 /** Say what a person's move lost, show the answer to it, and offer to take it back. */
@@ -161,7 +179,7 @@ function offer({ node, loss, refutation }) {
     board.line(null);
     ask(name);
   };
-  say(`${lost}. ${t("take_back_offer")}`, "info", [
+  say(`${lost} · ${t("take_back_offer")}`, "info", [
     { text: t("take_back"), act: answered("undo") },
     { text: t("go_on"), act: answered("go_on") },
   ]);
@@ -178,7 +196,7 @@ function sayProblem({ state, node, loss, days, best }) {
   const answers = {
     open: () => say(t("problem_open", { side: side(toPlay) }), "info", [show]),
     right: () => say(`${t("problem_right")} ${t(days ? "problem_again" : "problem_known", { n: days })}`, "info", next),
-    wrong: () => say(`${t("lost_points", { move, n: loss })}. ${t("problem_wrong")}`, "info", [again, show, ...next]),
+    wrong: () => say(`${t("lost_points", { move, n: loss })} · ${t("problem_wrong")}`, "info", [again, show, ...next]),
     shown: () => {
       say(t("problem_shown"), "info", [again, ...next]);
       requestAnimationFrame(() => view === game.root && board.line(best.slice(0, LONGEST_LINE), toPlay)); // on a drawn board
@@ -198,7 +216,8 @@ async function ask(name, body = {}) {
 }
 
 function say(text, kind = "info", actions = []) {
-  const place = byId("message");
+  const place = byId("message"), above = byId("dialog").open && byId("dialog").querySelector("p.error");
+  if (above && kind === "error") above.textContent = text;
   place.className = kind;
   place.replaceChildren(text, ...actions.map((action) => el("button", { onclick: action.act }, action.text)));
 }
@@ -244,7 +263,7 @@ function step(by) {
 function nextMistake() {
   const line = game.line(), from = line.indexOf(view) + 1;
   const found = [...line.slice(from), ...line.slice(0, from)].find((id) => game.loss(id) >= MISTAKE);
-  if (found === undefined) say(t("no_mistake"));
+  if (found === undefined) say(reviewed(engine.values) || t("no_mistake"));
   else walk(found);
 }
 
@@ -305,12 +324,12 @@ async function playNow(point) {
     board.candidates([]);
   }
   sayHowItStands();
-  const answer = await ask("play", { node: view, point });
+  const answer = await ask("play", { node: node.id, point });
   if (answer?.node === undefined) {
     tried = null;
     return draw();
   }
-  await follow(answer.node);
+  if (view === node.id) await follow(answer.node); // else the engine's answer was here first
 }
 
 /** Go to a node that an answer has named, once it has arrived. */
@@ -368,8 +387,10 @@ function newGame() {
     };
     await server.ask("new", { width: size, height: size, clock: clocks[clockKind], is_free: isFree, ...terms });
     set({ last: answers });
-  });
+  }, useNetwork);
 }
+
+const useNetwork = (name) => server.ask("network", { name });
 
 function base64(bytes) {
   let text = "";
@@ -381,13 +402,15 @@ const openBytes = (name, bytes) => server.ask("open", { name, bytes: base64(byte
 
 /** Go on against the engine from what is looked at. */
 async function playOn() {
-  await ask("settings", { person: game.node(view).to_play, node: view });
+  await ask("play_on", { node: view, level: game.mode === "play" ? null : options.last.level });
 }
 
 async function score() {
   const place = view, isCounted = () => view === game.at && game.count;
   const found = isCounted() ? null : await ask("score", { node: view });
   if (view === place) counted = isCounted() ? null : found;
+  board.line(null);
+  if (counted) say(t("as_it_is", { result: resultText(counted.result) }));
   layOut();
 }
 
@@ -406,7 +429,7 @@ async function threat() {
 async function keptGames() {
   const games = (await ask("games"))?.games;
   if (!games) return;
-  showGames(games, {
+  showGames(games, hello.levels, {
     open: (id) => server.ask("open_saved", { id }),
     remove: (id) => confirm(t("delete_sure")) && server.ask("delete_saved", { id }),
   });
@@ -429,7 +452,7 @@ function settings() {
     settings();
     byId("language").focus();
   };
-  showSettings({ networks: [], ...hello, options }, { set: change, useNetwork: (name) => server.ask("network", { name }) });
+  showSettings({ networks: [], ...hello, options }, { set: change, useNetwork });
 }
 
 // --- What is shown ------------------------------------------------------------------------------------------------
@@ -457,10 +480,12 @@ function drawNow() {
   else board.ownership(owners ? owners.map((value) => value / 100) : null);
   board.marks(marksOf(node));
   board.candidates(options.analyse && !tried ? moves : [], next);
-  showPlayer(byId("black-side"), game, view, 1);
-  showPlayer(byId("white-side"), game, view, 2);
+  const thinks = isContest() && engine.state === "thinking" && game.node(game.at).to_play !== game.person;
+  for (const [name, colour] of [["black-side", 1], ["white-side", 2]]) {
+    showPlayer(byId(name), game, view, colour, hello.levels, thinks && colour !== game.person);
+  }
   tick();
-  showEngine(byId("engine"), engine, analysis, toPlay, options.perspective);
+  showEngine(byId("engine"), thinks ? { state: "ready" } : engine, analysis, toPlay, options.perspective);
   if (shown) {
     showCount(byId("candidates"), shown, {
       agree: !counted && (() => ask("agree")),
@@ -496,6 +521,7 @@ function shadedBy({ points, change }, colour) {
 
 function leaveCount() {
   counted = null;
+  sayHowItStands();
   layOut();
   look();
 }
@@ -532,7 +558,11 @@ function layOut() {
   if (!game || !hello) return;
   leaveComment();
   const focused = document.activeElement, place = focused.closest("#bar, #tools, #comment");
-  const button = (text, act, attributes = {}) => el("button", { type: "button", onclick: act, ...attributes }, text);
+  const button = (text, act, attributes = {}) => {
+    const key = Object.keys(BUTTONS).find((each) => BUTTONS[each] === attributes.id);
+    const keys = key ? { "aria-keyshortcuts": key, title: `${text} (${key})` } : {};
+    return el("button", { type: "button", onclick: act, ...keys, ...attributes }, text);
+  };
   const isPlay = isContest();
   byId("bar").replaceChildren(
     el("h1", {}, game.name || "Nobi"),
@@ -542,7 +572,7 @@ function layOut() {
           button(t("open"), () => askForRecord(openBytes), { id: "open" }),
           button(t("games"), keptGames, { id: "games" }),
           button(t("problems") + (hello.problems.due ? ` (${hello.problems.due})` : ""), problems, { id: "problems" }),
-          game.can_save ? button(t("save"), () => ask("save").then((answer) => answer && say(t("saved")))) : "",
+          game.can_save ? button(t("save") + (game.unsaved ? " *" : ""), () => ask("save").then((answer) => answer && say(t("saved")))) : "",
           el("a", { class: "button", href: "/api/download", download: "" }, t("download")),
         ]
       : []),
@@ -551,7 +581,7 @@ function layOut() {
   byId("tools").setAttribute("aria-label", t("options"));
   const toggle = (name, text, act, on) => button(text, act, { id: name, "aria-pressed": String(on) });
   const arrow = (name, d, act) =>
-    button(svg("svg", { class: "icon", viewBox: "0 0 16 16" }, svg("path", { d })), act, { "aria-label": t(name), title: t(name) });
+    button(svg("svg", { class: "icon", viewBox: "0 0 16 16", "aria-hidden": "true" }, svg("path", { d })), act, { "aria-label": t(name), title: t(name) });
   const undo = button(t("undo"), () => ask("undo"), { id: "undo" });
   byId("tools").replaceChildren(
     arrow("first", "M4 3v10M13 3L6 8l7 5z", () => walk(game.root)),
@@ -586,7 +616,7 @@ function layOut() {
 }
 
 function buttonsOfEditing(button, isPlay) {
-  const tools = [["play", t("play_here")], ...Object.entries(SET).map(([kind, name]) => [kind, t(name)])];
+  const tools = [["play", t("place")], ...Object.entries(SET).map(([kind, name]) => [kind, t(name)])];
   tools.push(...Object.entries(MARKS));
   if (!server) return;
   byId("comment").replaceChildren(
@@ -609,6 +639,7 @@ function buttonsOfEditing(button, isPlay) {
 
 /** Delete what is looked at and all that follows, if that is meant where it is much. */
 function deleteBranch() {
+  if (view === game.root) return say(t("beginning_stays"), "error");
   const n = game.below(view);
   if (n <= FEW || confirm(t("delete_moves_sure", { n }))) ask("edit", { node: view, delete: true });
 }
@@ -622,31 +653,33 @@ function resign() {
 const KEYS = {
   ArrowLeft: () => step(-1), ArrowRight: () => step(1), PageUp: () => step(-10), PageDown: () => step(10),
   Home: () => walk(game.root), End: () => step(10000), ArrowUp: () => fork(-1), ArrowDown: () => fork(1),
-  a: () => byId("analyse")?.click(), o: () => byId("ownership")?.click(), p: () => play(PASS),
-  u: () => byId("undo")?.click(), h: () => byId("hint")?.click(), n: newGame, s: score, m: nextMistake,
 };
+/** The buttons that keys press. */
+const BUTTONS = { a: "analyse", o: "ownership", p: "pass", u: "undo", h: "hint", n: "new", s: "score", m: "mistake" };
 
 addEventListener("keydown", (event) => {
   if (!game || byId("dialog").open || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.closest("textarea, input, select")) return;
-  const act = KEYS[event.key];
+  const act = KEYS[event.key] ?? (byId(BUTTONS[event.key]) && (() => byId(BUTTONS[event.key]).click()));
   if (!act) return;
   event.preventDefault();
   act();
 });
 
 if (server) {
+  const openDropped = (name, bytes) =>
+    openBytes(name, bytes).then(() => byId("dialog").close(), (error) => say(error.message, "error"));
   addEventListener("dragover", (event) => event.preventDefault());
   addEventListener("drop", async (event) => {
     event.preventDefault();
     const file = event.dataTransfer.files[0];
     const bytes = file ? new Uint8Array(await file.arrayBuffer()) : new TextEncoder().encode(event.dataTransfer.getData("text"));
-    openBytes(file?.name ?? "", bytes).catch((error) => say(error.message, "error"));
+    openDropped(file?.name ?? "", bytes);
   });
   addEventListener("paste", (event) => {
     if (event.target.closest?.("textarea, input")) return;
     const text = event.clipboardData.getData("text");
-    if (text.includes("(;")) openBytes("", new TextEncoder().encode(text)).catch((error) => say(error.message, "error"));
+    if (text.includes("(;")) openDropped("", new TextEncoder().encode(text));
   });
 }
 
@@ -654,10 +687,12 @@ const board = new Board(byId("board"), {
   play: clicked,
   hover: hovered,
   step: (by) => game && step(by),
+  isPlaying: () => tool === "play" && !count(),
+  tapped: (point) => say(t("tap_again", { point: game.vertex(point) }), "info", [{ text: t("place"), act: () => play(point) }]),
   pointed: (text) => (byId("said").textContent = text),
 });
 const graph = new Graph(byId("graph"), walk);
 const tree = new Tree(byId("tree"), walk);
 setInterval(() => game?.clock?.running && tick(), 250);
 set({});
-if (record) listeners.hello({ ...JSON.parse(record.textContent), engine: { state: "ready", text: "" } });
+if (record) listeners.hello({ ...JSON.parse(record.textContent), engine: { state: "ready", values: {} }, levels: [] });

@@ -2,7 +2,7 @@
 
 import { el } from "./dom.js";
 import { stoneIcon } from "./board.js";
-import { clockText, lossClass, percent, points, short } from "./format.js";
+import { clockText, lossClass, percent, playerName, points, resultText, short } from "./format.js";
 import { BLACK, PASS, WHITE } from "./game.js";
 import { language, side, t } from "./texts.js";
 
@@ -19,41 +19,46 @@ export function candidatesOf(analysis, toPlay) {
   return own.map((move) => ({ ...move, loss: Math.max(0, best.lead - move.lead) })).sort((a, b) => a.order - b.order);
 }
 
-/** A player's line: who, what was captured, the clock. */
-export function showPlayer(place, game, at, colour) {
+/** A player's line: who, what was captured, whether they think, the clock. */
+export function showPlayer(place, game, at, colour, levels, isThinking) {
   const node = game.node(at), name = colour === BLACK ? game.black : game.white;
   const isYou = game.mode === "play" && colour === game.person && !game.file;
   place.classList.toggle("turn", node.to_play === colour && !game.result);
   place.replaceChildren(
     stoneIcon(colour),
-    el("span", { class: "name" }, isYou ? t("you") : name || side(colour)),
+    el("span", { class: "name" }, isYou ? t("you") : playerName(name, levels) || side(colour)),
     el("span", { class: "soft" }, t("captured", { n: game.captured(at)[colour] })),
-    el("span", { class: "clock", role: "timer" }),
+    el("span", { class: "soft" }, colour === WHITE ? `${t("komi")} ${game.komi}` : ""),
+    el("span", { class: "soft" }, isThinking ? t("thinking") : ""),
+    game.clock ? el("span", { class: "clock", role: "timer", "aria-label": t("clock") }) : "",
   );
 }
 
 /** Write a player's clock. `game.clock` has what was left when it was sent, at `game.clockAt`. */
 export function showClock(place, game, colour) {
-  const clock = game.clock;
-  if (!clock) return;
+  const clock = game.clock, shown = place.querySelector(".clock");
+  if (!clock || !shown) return;
   const left = clock.left[colour - 1];
   const gone = clock.running === colour ? clock.gone + (performance.now() - game.clockAt) / 1000 : 0;
   let rest = (left.in_overtime ? left.period : left.main) - gone, stages = left.in_overtime ? left.periods : clock.periods;
   const isOver = left.in_overtime || rest < 0;
   if (!left.in_overtime && rest < 0 && clock.byo_seconds) rest += clock.byo_seconds;
   for (; clock.periods && rest < 0 && stages > 1; stages--) rest += clock.byo_seconds;
-  const more = isOver && clock.periods ? ` × ${stages}` : isOver && clock.stones ? ` / ${left.stones || clock.stones}` : "";
-  place.querySelector(".clock").textContent = clockText(rest) + more;
+  const more = isOver && clock.periods ? ` × ${stages}` : "";
+  shown.textContent = clockText(rest) + more;
 }
+
+/** How far a review is; '' of another analysis. */
+export const reviewed = ({ n, of }) => (n ? t("reviewing", { text: of ? `${n}/${of}` : t("move", { n }) }) : "");
 
 /** The figures of a position: whose winrate, the lead, how many visits. */
 export function showEngine(place, engine, analysis, toPlay, perspective) {
   const texts = {
     loading: () => t("engine_loading"),
-    compiling: () => t("engine_compiling", { text: engine.text }),
-    failed: () => t("engine_failed", { text: engine.text }),
+    compiling: () => t("engine_compiling"),
+    failed: () => t("engine_failed", engine.values),
     thinking: () => t("ai_thinks"),
-    analysing: () => (engine.text ? t("reviewing", { text: engine.text }) : ""),
+    analysing: () => reviewed(engine.values),
   };
   const lines = [];
   if (analysis) {
@@ -134,7 +139,7 @@ export function showCount(place, count, { agree, again }) {
         ),
       ),
     ),
-    el("p", {}, t("result", { text: count.result })),
+    el("p", {}, resultText(count.result)),
     el(
       "div",
       { class: "row" },

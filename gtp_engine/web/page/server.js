@@ -3,7 +3,7 @@
 // A hidden page closes its stream of events, as a browser gives a host six connections only; when it is seen again it
 // gets everything anew.
 
-import { translated } from "./texts.js";
+import { t } from "./texts.js";
 
 const RETRY_MS = 1000;
 
@@ -61,7 +61,7 @@ export class Server {
       this.#lost();
       throw new Error("");
     }
-    if (!response.ok) throw new Error(translated(answer, answer.error));
+    if (!response.ok) throw new Error(answer.key ? t(answer.key, answer.values) : answer.error);
     return answer;
   }
 }

@@ -3,7 +3,8 @@
 import { el, svg } from "./dom.js";
 import { t } from "./texts.js";
 
-const STEP = 18, RADIUS = 6, MARGIN = 12;
+// A finger needs more room.
+const STEP = matchMedia("(pointer: coarse)").matches ? 32 : 18, RADIUS = STEP / 3, MARGIN = STEP / 1.5;
 
 /** Place every node: {id: [column, row]}. The first child goes on in its parent's row, others have a row of their own
  * below what stands there. */
@@ -29,7 +30,7 @@ function places(game) {
 
 export class Tree {
   #scroll = el("div", { class: "scroll" });
-  #svg = svg("svg", {});
+  #svg = svg("svg", { role: "img" });
   #circles = new Map();
   #places = new Map();
   #game = null;
@@ -41,8 +42,10 @@ export class Tree {
     this.#scroll.append(this.#svg);
     place.append(this.#scroll);
     this.#svg.addEventListener("click", (event) => {
-      const id = event.target.dataset?.id;
-      if (id !== undefined) go(Number(id));
+      const box = this.#svg.getBoundingClientRect();
+      const at = [event.clientX - box.left, event.clientY - box.top].map((each) => Math.round((each - MARGIN) / STEP));
+      const found = [...this.#places].find(([, place]) => place[0] === at[0] && place[1] === at[1]);
+      if (found) go(found[0]);
     });
   }
 
@@ -62,6 +65,7 @@ export class Tree {
   }
 
   #draw(game) {
+    this.#svg.setAttribute("aria-label", t("variations"));
     this.#places = places(game);
     this.#circles.clear();
     let ways = "", right = 0, bottom = 0;
@@ -76,7 +80,7 @@ export class Tree {
       }
       const stone = ["none", "black", "white"][node.colour];
       const name = node.colour ? `${t("move", { n: node.number })}: ${game.vertex(node.point)}` : t("first");
-      const circle = svg("circle", { cx: x, cy: y, r: RADIUS, class: stone, "data-id": id }, svg("title", {}, name));
+      const circle = svg("circle", { cx: x, cy: y, r: RADIUS, class: stone }, svg("title", {}, name));
       this.#circles.set(id, circle);
       drawn.push(circle);
     }

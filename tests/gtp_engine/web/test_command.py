@@ -68,7 +68,7 @@ def test_a_game_outlives_the_process_that_was_killed(tmp_path: Path) -> None:
     assert b";B[cc]" in kept.read_bytes()
     with running(tmp_path, str(kept)) as (process, link):
         page = entered(link)
-        assert page.ask("play", node=1, point=12)["error"] == "C3 is not allowed: occupied"
+        assert page.ask("play", node=1, point=12)["error"] == "illegal: C3"
 
 
 def test_on_a_new_machine_moves_wait_for_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +76,7 @@ def test_on_a_new_machine_moves_wait_for_no_compiler(tmp_path: Path, monkeypatch
     with running(tmp_path) as (_, link):
         page = entered(link)
         node = page.ask("play", node=0, point=12)["node"]
-        assert page.ask("play", node=node, point=12)["error"] == "C3 is not allowed: occupied"
+        assert page.ask("play", node=node, point=12)["error"] == "illegal: C3"
         assert all(told["state"] != "ready" for name, told in page.events if name == "engine")
     assert not list((tmp_path / "cache" / "kernels").glob("search.*")), "nothing of the search is compiled yet"
 

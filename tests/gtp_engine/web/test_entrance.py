@@ -97,7 +97,7 @@ def test_a_form_of_another_site_is_no_json(page: Browser, kind: str) -> None:
         ("new", b'{"rules": "none"}', 400),
         ("new", b'{"level": 99}', 400),
         ("new", b'{"handicap": 8, "width": 5, "height": 5}', 400),
-        ("new", b'{"free_handicap": [400]}', 400),
+        ("new", b'{"handicap": 400}', 400),
         ("open", b'{"name": "x", "bytes": "KDs="}', 400),
         ("open_saved", b'{"id": "../../etc/passwd"}', 400),
         ("delete_saved", b'{"id": "../x"}', 400),

@@ -24,13 +24,13 @@ def used() -> str:
 def test_every_text_is_used_and_is_in_all_languages() -> None:
     texts = {name: LITERAL.findall(values) for name, values in TEXTS.findall(SOURCES["texts.js"])}
     assert len(texts) > 100
-    begins = tuple(re.findall(r"t\(`(\w+)\$\{", used()))
+    begins = tuple(re.findall(r"(?:t|named)\(`(\w+)\$\{", used()))
     for name, languages in texts.items():
         assert len(languages) == 4, name
         values = [sorted(re.findall(r"\{\w+\}", text)) for text in languages]
         assert all(each == values[0] for each in values), f"{name}: the same values in all languages"
         assert f'"{name}"' in used() or name.startswith(begins), f"{name}: nobody says it"
-    for name in re.findall(r"\bt\(\"(\w+)\"", used()):
+    for name in re.findall(r"\b(?:t|said|Refusal)\(\"(\w+)\"", used()):
         assert name in texts, f"{name}: there is no such text"
 
 

@@ -123,7 +123,7 @@ def test_the_right_move_is_right_without_a_search(problems: Problems, page: Brow
     told = page.wait("nodes", lambda told: told["problem"]["state"] != "open")
     assert (told["problem"]["state"], told["problem"]["days"], told["mode"]) == ("right", 1, "analyse")
     assert told["problem"]["best"] == [CENTRE, CENTRE + 9]
-    assert page.ask("problem") == {"error": "no problem is due"}
+    assert page.ask("problem")["key"] == "no_problem_is_due"
 
 
 def test_a_wrong_move_is_answered_and_may_be_tried_again(
@@ -150,7 +150,7 @@ def test_an_answer_that_is_shown_is_none_of_the_persons(problems: Problems, page
     assert (told["problem"]["state"], told["problem"]["best"]) == ("shown", [CENTRE, CENTRE + 9])
     assert next(problems.folder.iterdir()).name[8:11] == "-0-"
     page.ask("new", person=0)
-    assert page.ask("problem", do="show") == {"error": "there is no problem on the board"}
+    assert page.ask("problem", do="show")["key"] == "no_problem_on_the_board"
 
 
 def test_a_game_is_searched_for_the_persons_problems(data: Path, page: Browser, player: FakePlayer) -> None:
@@ -158,8 +158,7 @@ def test_a_game_is_searched_for_the_persons_problems(data: Path, page: Browser, 
     page.ask("new", width=9, height=9, person=0)
     page.ask("play", node=0, point=CENTRE)
     page.ask("review", problems=True)
-    told = page.wait("message")
-    assert (told["key"], told["values"]) == ("problems_found", {"n": 0})
+    assert page.wait("message")["texts"] == [{"key": "problems_found", "values": {"n": 0}}]
     status, headers, body = page.request("GET", "/api/problems.sgf")
     assert (status, body) == (200, b"")
     assert headers["content-disposition"] == 'attachment; filename="problems.sgf"'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -21,17 +22,40 @@ WEAKEST = min(RANKS)
 def human(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A small HumanSL network at hand."""
     monkeypatch.setattr("nets.cache.networks_directory", lambda: tmp_path / "networks")
-    network = RandomNetwork(15, activation="ACTIVATION_MISH")
-    network.write([{"kind": "ordinary_block"}], meta=True)
     path = data / "networks" / "human.bin.gz"
     path.parent.mkdir(parents=True)
-    path.write_bytes(network.compressed())
+    write_human(path)
     return path
+
+
+def write_human(path: Path) -> None:
+    network = RandomNetwork(15, activation="ACTIVATION_MISH")
+    network.write([{"kind": "ordinary_block"}], meta=True)
+    path.write_bytes(network.compressed())
 
 
 def test_ranks_are_levels_only_where_a_network_plays_them(server: Server, page: Browser) -> None:
     assert [level["is_rank"] for level in server.table.hello("")["levels"]] == [False] * 12
-    assert page.ask("new", level=WEAKEST) == {"error": f"there is no level {WEAKEST}"}
+    assert page.ask("new", level=WEAKEST)["error"] == f"no such level: {WEAKEST}"
+
+
+def test_a_click_fetches_the_network_that_makes_ranks(
+    server: Server, page: Browser, player: FakePlayer, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people = server.table.hello("")["people"]
+
+    def fetched(name: str, progress: object) -> None:
+        (data / "networks").mkdir(parents=True)
+        path = data / "networks" / f"{name}.bin.gz"
+        write_human(path)
+        os.truncate(path, people["size"])
+
+    monkeypatch.setattr("gtp_engine.tools.networks.fetched", fetched)
+    page.ask("network", name=people["name"])
+    told = page.wait("networks")
+    assert (told["people"], [level["id"] for level in told["levels"] if level["is_rank"]]) == (None, list(RANKS))
+    assert page.wait("message")["texts"][0]["key"] == "ranks_are_there"
+    assert not player.closed, "the player before goes on"
 
 
 def test_the_engine_plays_as_people_of_a_rank_do(

@@ -65,8 +65,7 @@ def test_while_the_engine_thinks_it_is_not_the_persons_turn(page: Browser, playe
     node = page.wait("nodes")["at"]
     assert page.ask("play", node=node, point=0)["key"] == "engines_turn"
     assert player.searching.wait(10)
-    page.ask("hurry")
-    assert page.wait("nodes")["nodes"][0]["parent"] == node
+    page.ask("undo")
 
 
 def test_undo_takes_back_the_persons_move_even_while_it_is_thought_about(page: Browser, player: FakePlayer) -> None:
@@ -75,7 +74,7 @@ def test_undo_takes_back_the_persons_move_even_while_it_is_thought_about(page: B
     answered(page)
     page.ask("undo")
     assert page.wait("nodes")["at"] == 0
-    assert page.ask("undo") == {"error": "there is no move of yours to take back"}
+    assert page.ask("undo")["key"] == "nothing_to_take_back"
     player.thinks = 30.0
     page.ask("play", node=0, point=CORNER)
     assert page.wait("nodes")["at"]
@@ -95,25 +94,26 @@ def test_resignation_of_either_side(page: Browser, player: FakePlayer) -> None:
     assert page.wait("nodes")["result"] == ""
     page.ask("resign")
     assert page.wait("nodes")["result"] == "W+R"
-    assert page.ask("resign") == {"error": "there is no game that goes on"}
+    assert page.ask("resign")["key"] == "no_game_goes_on"
     page.ask("undo")
     assert page.wait("nodes")["result"] == ""
 
 
 @pytest.mark.parametrize(
-    ("content", "point", "error", "key"),
+    ("content", "point", "error"),
     [
-        (b"(;SZ[9]AB[ee]PL[W])", CENTRE, "E5 is not allowed: occupied", "illegal"),
-        (b"(;SZ[9]AB[ba][ab]PL[W])", CORNER, "A9 is not allowed: suicide", "illegal_suicide"),
-        (b"(;SZ[9]RU[Japanese]AB[ba][ab][cb][bc]AW[ca][db][cc]PL[W];W[bb])", 11, "C8 is not allowed: ko", "illegal_ko"),
+        (b"(;SZ[9]AB[ee]PL[W])", CENTRE, "illegal: E5"),
+        (b"(;SZ[9]AB[ba][ab]PL[W])", CORNER, "illegal suicide: A9"),
+        (b"(;SZ[9]RU[Japanese]AB[ba][ab][cb][bc]AW[ca][db][cc]PL[W];W[bb])", 11, "illegal ko: C8"),
     ],
 )
 def test_what_the_rules_forbid_is_one_line_and_a_text_in_all_languages(
-    page: Browser, content: bytes, point: int, error: str, key: str
+    page: Browser, content: bytes, point: int, error: str
 ) -> None:
     game = opened(page, content)
     answer = page.ask("play", node=game["at"], point=point)
-    assert (answer["error"], answer["key"], answer["values"]) == (error, key, {"point": error[:2]})
+    key, _, vertex = error.partition(": ")
+    assert answer == {"error": error, "key": key.replace(" ", "_"), "values": {"point": vertex}}
 
 
 def test_a_move_elsewhere_is_a_variation_and_the_game_stands_where_it_stood(page: Browser) -> None:
@@ -133,15 +133,15 @@ def test_teaching_says_what_a_move_lost_and_waits_where_that_is_too_much(page: B
     before, after = judged["nodes"]
     assert (before["id"], after["parent"], judged["at"]) == (0, 0, after["id"])
     assert (after["loss"], judged["offer"]) == (1.5, None), "the player sees every side to move 0.75 ahead"
-    at = page.wait("nodes")["at"]
-    assert page.ask("go_on") == {"error": "nothing was offered"}
-    page.ask("settings", limit=1.5)
-    page.ask("play", node=at, point=CENTRE + 9)
+    page.wait("nodes")
+    assert page.ask("go_on")["key"] == "nothing_was_offered"
+    page.ask("new", width=9, height=9, teaching=True, limit=1.5)
+    page.ask("play", node=0, point=CENTRE + 9)
     offer = page.wait("nodes", lambda told: told["offer"])["offer"]
     assert (offer["loss"], len(offer["better"]), len(offer["refutation"])) == (1.5, 2, 2)
     page.ask("undo")
-    assert page.wait("nodes")["at"] == at
-    page.ask("play", node=at, point=CENTRE + 18)
+    assert page.wait("nodes")["at"] == 0
+    page.ask("play", node=0, point=CENTRE + 18)
     node = page.wait("nodes", lambda told: told["offer"])["offer"]["node"]
     page.ask("go_on")
     answer = page.wait("nodes")
@@ -162,7 +162,7 @@ def test_a_game_that_has_ended_is_played_on_where_it_stands(page: Browser, clock
     if clock is None:
         page.ask("resign")
     page.wait("nodes", lambda told: told["result"].startswith("W+"))
-    page.ask("settings", person=1, node=0)
+    page.ask("play_on", node=0)
     assert page.wait("nodes", lambda told: not told["result"])["clock"] is None
     page.ask("play", node=0, point=CENTRE)
     assert answered(page)["result"] == ""
@@ -179,7 +179,7 @@ def test_clocks_are_charged_and_one_runs_at_a_time(page: Browser, player: FakePl
     assert clock["left"][0]["main"] < 300
 
 
-@pytest.mark.parametrize("terms", [{"periods": 3, "byo_seconds": 9}, {"stones": 5, "byo_seconds": 9}, {"increment": 5}])
+@pytest.mark.parametrize("terms", [{"periods": 3, "byo_seconds": 9}, {"increment": 5}])
 def test_every_kind_of_clock(page: Browser, terms: dict[str, float]) -> None:
     page.ask("new", width=9, height=9, clock={"main": 60, **terms})
     clock = page.wait("game")["clock"]
@@ -189,9 +189,13 @@ def test_every_kind_of_clock(page: Browser, terms: dict[str, float]) -> None:
 def test_who_plays_on_in_a_record_adds_a_variation_to_it(page: Browser, player: FakePlayer) -> None:
     player.script = ["c3"]
     opened(page, b"(;SZ[9]PB[Black]PW[White];B[ee];W[dd])")
-    page.ask("settings", person=1, node=1)
-    assert page.wait("nodes", lambda told: told["nodes"])["nodes"][0]["parent"] == 1
-    assert downloaded(page) == (b"(\n;SZ[9]PB[Black]PW[White]CA[UTF-8]\n;B[ee]\n(\n;W[dd])\n(\n;W[cg]))\n")
+    page.ask("play_on", node=1, level=3)
+    assert page.wait("nodes")["level"] == 3
+    assert page.ask("play_on", level=13)["key"] == "no_such_level"
+    page.ask("play", node=1, point=CORNER)
+    page.wait("nodes", lambda told: told["nodes"] and told["nodes"][0]["colour"] == 1)
+    begins = b"(\n;SZ[9]PB[Black]PW[White]CA[UTF-8]\n;B[ee]\n(\n;W[dd])\n(\n;W[aa]\n;B["
+    assert downloaded(page).startswith(begins)
 
 
 def test_a_person_places_the_handicap_stones_where_they_like(data: Path, page: Browser, player: FakePlayer) -> None:
@@ -226,7 +230,7 @@ WALLS = b"(;SZ[5]KM[0.5]AB[ba][bb][bc][bd][be][ea]AW[ca][cb][cc][cd][ce][aa]PL[B
 def test_after_two_passes_both_look_at_the_count_until_they_agree(page: Browser, player: FakePlayer) -> None:
     player.dead = ["e5", "a5"]
     opened(page, WALLS)
-    page.ask("settings", person=1)
+    page.ask("play_on")
     count = page.wait("nodes", lambda told: told["count"] is not None)["count"]
     assert count["dead"] == [0, 4]
     assert count["result"] == "W+5.5"
@@ -238,7 +242,7 @@ def test_after_two_passes_both_look_at_the_count_until_they_agree(page: Browser,
     assert alive["dead"] == [0]
     page.ask("agree")
     assert page.wait("nodes", lambda told: told["result"])["result"] == alive["result"]
-    assert page.ask("agree")["error"].startswith("nothing is being counted")
+    assert page.ask("agree")["key"] == "nothing_is_counted"
 
 
 def test_two_people_who_pass_look_at_the_count_too_but_not_in_somebodys_record(page: Browser) -> None:
@@ -257,14 +261,14 @@ def test_two_people_who_pass_look_at_the_count_too_but_not_in_somebodys_record(p
     assert page.wait("nodes", lambda told: told["result"])["result"] == count["result"]
     opened(page, b"(;SZ[9];B[ee];W[cc])")
     passes(2)
-    assert page.ask("agree")["error"].startswith("nothing is being counted")
+    assert page.ask("agree")["key"] == "nothing_is_counted"
 
 
 def test_a_score_of_a_game_that_goes_on_ends_nothing(page: Browser) -> None:
     opened(page, b"(;SZ[9];B[ee])")
     found = page.ask("score")
     assert len(found["owner"]) == 81
-    assert page.ask("agree")["error"].startswith("nothing is being counted")
+    assert page.ask("agree")["key"] == "nothing_is_counted"
 
 
 # --- Analysis -----------------------------------------------------------------------------------------------------
@@ -279,7 +283,7 @@ def test_the_engine_analyses_what_was_last_looked_at_until_the_page_leaves(
     assert (found["game"], found["node"], found["to_play"], found["done"]) == (game["id"], 1, 2, False)
     assert (found["winrate"], found["lead"]) == (0.48, -0.75), "black's"
     assert len(found["ownership"]) == 81
-    assert set(found["moves"][0]) == {"point", "visits", "winrate", "lead", "prior", "order", "pv"}
+    assert set(found["moves"][0]) == {"point", "visits", "winrate", "lead", "order", "pv"}
     page.ask("look", node=2, ownership=False)
     assert page.wait("analysis", lambda told: told["node"] == 2)["ownership"] is None
     other = Browser(server.port, server.tokens[-1])
@@ -329,6 +333,18 @@ def test_a_review_judges_the_main_line_and_gives_way_to_what_is_looked_at(page: 
     page.wait("engine", lambda told: told["state"] == "ready")
 
 
+def test_a_review_waits_for_no_long_analysis_which_goes_on_afterwards(page: Browser, player: FakePlayer) -> None:
+    opened(page, b"(;SZ[9];B[ee];W[gc])")
+    player.thinks = 30.0
+    page.ask("look", node=0, visits=1000)
+    page.wait("analysis")
+    player.thinks = 0.05
+    page.ask("review", visits=5)
+    page.wait("engine", lambda told: told["values"] == {"n": 3, "of": 3})
+    page.wait("analysis", lambda told: told["done"])
+    assert [search.limits.visits for search in player.searches] == [1000, 100, 5, 5, 1000]
+
+
 def test_a_hint_and_a_threat_are_searches_of_either_side(page: Browser, player: FakePlayer) -> None:
     opened(page, b"(;SZ[9];B[ee])")
     assert page.ask("hint", node=0)["to_play"] == 1
@@ -348,7 +364,7 @@ def test_too_many_searches_are_refused_in_one_line(page: Browser, player: FakePl
         thread.start()
     while len(errors) < 3:
         threading.Event().wait(0.01)
-    assert errors[:3] == ["the engine has enough to do; ask again when it has answered"] * 3
+    assert errors[:3] == ["busy"] * 3
     page.ask("new", person=0)
     for thread in threads:
         thread.join(20)
@@ -365,7 +381,7 @@ def test_a_search_that_fails_is_one_line_and_the_board_goes_on(
     monkeypatch.setattr(player, "search", fail)
     page.ask("new", width=9, height=9)
     page.ask("play", node=0, point=CENTRE)
-    assert page.wait("engine", lambda told: told["state"] == "failed")["text"] == "out of memory"
+    assert page.wait("engine", lambda told: told["state"] == "failed")["values"] == {"text": "out of memory"}
     assert page.wait("message")["kind"] == "error"
     monkeypatch.undo()
     page.ask("undo")
@@ -387,12 +403,12 @@ def test_a_network_is_chosen_by_a_click_and_fetched_first_where_it_is_not_at_han
         (data / "networks" / f"{name}.bin.gz").write_bytes(SMALL_NETWORK.read_bytes())
 
     monkeypatch.setattr("gtp_engine.tools.networks.fetched", fetched)
-    offered = {each["name"]: each["at_hand"] for each in server.table.hello("")["networks"]}
-    assert offered[name] is False
+    offered = {each["name"]: each["size"] for each in server.table.hello("")["networks"]}
+    assert offered[name] == PUBLISHED[-1].size
     page.ask("network", name=name)
-    assert page.wait("progress")["text"] == "1.0/2.0 MB"
+    assert page.wait("progress") == {"done": 1_000_000, "total": 2_000_000}
     assert page.wait("networks")["network"] == name
-    assert page.wait("message") == {"text": f"{name} plays now", "kind": "info"}
+    assert page.wait("message") == {"texts": [{"key": "network_plays", "values": {"name": name}}], "kind": "info"}
     assert player.closed, "the player before has ended"
     page.ask("play", node=0, point=CENTRE)
     page.ask("hint")
@@ -404,7 +420,7 @@ def test_a_network_that_cannot_be_fetched_leaves_the_one_before(page: Browser, m
 
     monkeypatch.setattr("gtp_engine.tools.networks.fetched", fetched)
     page.ask("network", name=PUBLISHED[-1].name)
-    assert page.wait("message")["text"].endswith("could not be fetched: no route")
+    assert page.wait("message")["texts"][0]["values"]["text"].endswith("could not be fetched: no route")
     page.ask("play", node=0, point=CENTRE)
     assert page.ask("hint")["visits"]
 
@@ -431,7 +447,7 @@ def test_comments_marks_stones_and_variations_are_in_the_file(page: Browser) -> 
 
 def test_stones_that_cannot_stand_there_are_refused(page: Browser) -> None:
     opened(page, b"(;SZ[2])")
-    assert "impossible" in page.ask("edit", node=0, setup={"black": [0, 1, 2, 3]})["error"]
+    assert page.ask("edit", node=0, setup={"black": [0, 1, 2, 3]})["key"] == "impossible_position"
     assert page.ask("edit", node=0, setup={"black": [0]}) == {"node": 0}
 
 
@@ -445,7 +461,8 @@ def test_a_broken_file_is_one_line_and_the_game_on_the_board_stays(page: Browser
 
 def test_moves_that_cannot_be_are_shown_as_such_and_stay_in_the_file(page: Browser) -> None:
     page.ask("open", name="a.sgf", bytes=base64.b64encode(b"(;SZ[9];B[ee];W[ee]C[x];B[cc])").decode())
-    assert page.wait("message")["text"].startswith("a.sgf: move 2 (white E5) is impossible: occupied")
+    (text,) = page.wait("message")["texts"]
+    assert text == {"key": "impossible_move", "values": {"n": 2, "point": "E5"}}
     assert page.ask("edit", node=0, comment="x") == {"node": 0}
     assert b";W[ee]C[x]" in downloaded(page)
 
@@ -453,7 +470,7 @@ def test_moves_that_cannot_be_are_shown_as_such_and_stay_in_the_file(page: Brows
 def test_of_several_games_the_first_is_shown_which_is_said(page: Browser) -> None:
     page.ask("open", name="", bytes=base64.b64encode(b"(;SZ[9];B[ee])(;SZ[9];B[cc])").decode())
     page.wait("game")
-    assert page.wait("message")["text"].startswith("the first of several games is shown")
+    assert page.wait("message")["texts"][0]["key"] == "the_first_of_several_games_is_shown"
 
 
 def test_a_file_is_written_back_when_that_is_asked_for_and_not_over_a_change_of_others(
@@ -472,7 +489,7 @@ def test_a_file_is_written_back_when_that_is_asked_for_and_not_over_a_change_of_
     assert b"NOBI" not in path.read_bytes()
     path.write_bytes(b"theirs")
     page.ask("play", node=node, point=CENTRE - 1)
-    assert "another program has changed this file" in page.ask("save")["error"]
+    assert page.ask("save")["key"] == "file_changed"
     assert path.read_bytes() == b"theirs"
 
 
@@ -508,7 +525,7 @@ def test_a_folder_that_cannot_be_made_is_a_line_and_the_game_goes_on(page: Brows
     data.mkdir()
     (data / "games").write_bytes(b"a file")
     node = page.ask("play", node=0, point=CENTRE)["node"]
-    assert page.wait("message")["text"].startswith("not kept")
+    assert page.wait("message")["texts"][0]["key"] == "not_kept"
     assert page.wait("nodes")["unsaved"]
     (data / "games").unlink()
     page.ask("play", node=node, point=CORNER)
@@ -528,6 +545,6 @@ def test_what_another_program_wrote_or_changed_stays_and_the_game_is_kept_beside
     (kept,) = (data / "games").iterdir()
     kept.write_bytes(b"(;SZ[9];B[aa])")
     page.ask("play", node=node, point=CORNER)
-    assert "another program has changed this file" in page.wait("message")["text"]
+    assert page.wait("message")["texts"][0]["key"] == "kept_elsewhere"
     assert len(list((data / "games").iterdir())) == 2
     assert kept.read_bytes() == b"(;SZ[9];B[aa])"

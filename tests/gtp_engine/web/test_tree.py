@@ -110,7 +110,7 @@ def test_a_handicap_that_is_only_said_stands_on_the_board() -> None:
 def test_a_move_that_is_there_is_no_new_one_and_one_that_is_forbidden_is_refused() -> None:
     tree = read("(;SZ[9];B[ee];W[cc])")
     assert tree.play(tree.root, BLACK, tree.from_page(40)) is tree.node(1)
-    with pytest.raises(Refused, match="E5 is not allowed: occupied"):
+    with pytest.raises(Refused, match="illegal: E5"):
         tree.play(tree.node(1), WHITE, tree.from_page(40))
     assert len(tree.nodes) == 3
     assert tree.board(tree.node(2)).length == 3
@@ -127,7 +127,7 @@ def test_of_a_removed_node_nothing_is_left() -> None:
     tree = read("(;SZ[9];B[aa];W[ba](;B[ee])(;B[ab];W[bb]))")
     assert sorted(tree.remove(tree.node(2))) == [2, 3, 4, 5]
     assert tree.write() == b"(\n;SZ[9]CA[UTF-8]\n;B[aa])\n"
-    with pytest.raises(Refused, match="not in the game any more"):
+    with pytest.raises(Refused, match="no such position"):
         tree.node(2)
 
 
