@@ -243,7 +243,10 @@ def bare_rate(
             raise
 
     with ThreadPoolExecutor(workers) as threads:
-        return sum(threads.map(call, requests))
+        try:
+            return sum(threads.map(call, requests))
+        finally:
+            begin.abort()  # an interruption comes before all have begun, and the others would wait for ever
 
 
 def request_of(positions: Sequence[RecordedPosition], batch: int, first: int) -> EvaluationRequest:

@@ -382,7 +382,7 @@ def _start(command: list[str]) -> subprocess.Popen[bytes]:
             if shutil.which(command[0]) is None:
                 reason = "Permission denied" if os.path.exists(command[0]) else "No such file or directory"
                 raise EngineError(f"cannot start {program}: {reason}")
-            command = [sys.executable, "-I", "-S", str(SUPERVISOR), *command]
+            command = [sys.executable, "-I", "-S", str(SUPERVISOR), str(os.getpid()), *command]
         return subprocess.Popen(
             command,
             bufsize=0,
