@@ -38,15 +38,14 @@ def interruptible(*numbers: int) -> Iterator[threading.Event]:
 
     Only the main thread receives signals: in other threads the event is never set.
     """
-    event = threading.Event()
-    first: float | None = None
+    event = _Request()
+    first = 0.0
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         nonlocal first
-        if first is None:
+        if not event.is_set():
             first = time.monotonic()
-            # In another thread: this one may just be holding the event's lock, about to wait for it.
-            _thread.start_new_thread(event.set, ())
+            event.set_by_signal()
         elif time.monotonic() - first >= SAME_REQUEST:
             raise KeyboardInterrupt
 
@@ -59,6 +58,21 @@ def interruptible(*numbers: int) -> Iterator[threading.Event]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+class _Request(threading.Event):
+    """An event that the handler of a signal may set."""
+
+    _came = False
+
+    def set_by_signal(self) -> None:
+        """Set the event. The thread that is interrupted may be holding its lock, about to wait: so whoever waits is
+        told by another thread."""
+        self._came = True
+        _thread.start_new_thread(self.set, ())
+
+    def is_set(self) -> bool:
+        return self._came or super().is_set()
 
 
 EXIT_INTERRUPTED = 130

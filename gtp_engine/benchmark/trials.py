@@ -231,10 +231,11 @@ def bare_rate(
         try:
             evaluator.evaluate(request)
             begin.wait()
-            started, count = time.perf_counter(), 0
-            while (spent := time.perf_counter() - started) < seconds:
+            started, count, spent = time.perf_counter(), 0, 0.0
+            while spent < seconds:
                 evaluator.evaluate(request)
                 count += batch
+                spent = time.perf_counter() - started
             return count / spent
         except threading.BrokenBarrierError:  # another thread has failed, and says why
             return 0.0

@@ -347,8 +347,7 @@ class GtpClient:
         raise EngineTimeout(f"no reply to {command!r} within {seconds:.3g} s")
 
     def _death(self, command: str, how: str) -> EngineDied:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(1.0)
+        self._leaves()
         code = self._process.returncode
         if code is not None:
             how = f"was killed by signal {-code}" if code < 0 else f"exited ({code})"

@@ -18,6 +18,7 @@ from search.request import SearchRequest
 from search.result import SearchResult
 from tests.conftest import REPOSITORY
 from tests.gtp_engine.fakes import Dialogue, FakePlayer
+from tests.systems import PATIENCE
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def test_waiting_ends_when_the_session_does() -> None:
 
     class SlowPlayer(FakePlayer):
         def warm_up(self, width: int, height: int) -> None:
-            ready.wait(10)
+            ready.wait(PATIENCE)
 
     dialogue = Dialogue(SlowPlayer())
     dialogue.session.loader.await_rules()
@@ -93,7 +94,7 @@ def test_waiting_ends_when_the_session_does() -> None:
     asking.start()
     time.sleep(0.05)
     dialogue.session.begin_shutdown()
-    asking.join(2)
+    asking.join(PATIENCE / 2)
     ready.set()
     assert replies == ["? interrupted while the engine was being loaded\n\n"]
     # Nothing to wait for: the board is there.

@@ -24,6 +24,7 @@ from search.result import MoveInfo, SearchResult
 from tests.search.evaluators import FancifulEvaluator
 from tests.search.nobi.test_move_choice import info
 from tests.search.searches import SMALL, visits
+from tests.systems import PATIENCE
 
 A, B, C = (point_at(x, 0) for x in range(3))
 BOARD = Game(3, 3)
@@ -142,7 +143,7 @@ def test_an_interruption_does_not_wait_for_people(make: Make, is_stopped: bool) 
 
     class Slow(FirstPoints):
         def evaluate(self, request: EvaluationRequest) -> Evaluation:
-            asleep.wait(30.0)
+            asleep.wait(PATIENCE)
             return super().evaluate(request)
 
     player, stop = make(human_prop=1.0), threading.Event()
