@@ -136,6 +136,7 @@ def test_an_interrupt_ends_the_thinking_and_not_the_game(
 
     def interrupt() -> None:
         player.searching.wait(PATIENCE)
+        time.sleep(0.1)
         while player.searching.is_set():  # a signal just before a wait begins does not end it, but the next one does
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
             until = time.monotonic() + 5.0

@@ -154,11 +154,16 @@ def test_reports_while_searching(make: Maker) -> None:
     player = make(FancifulEvaluator(), workers=2)
     player.warm_up(5, 5)
     seen: list[SearchResult] = []
-    report = ReportRequest(seen.append, 0.05, ownership=True, ownership_stdev=True, moves_ownership=True)
-    result = player.search(
-        SearchRequest(Game(5, 5), BLACK, Limits(seconds=0.6, may_stop_early=False), report=report, analysis=True)
-    )
-    assert len(seen) >= 3
+    stop = threading.Event()
+
+    def on_report(result: SearchResult) -> None:
+        seen.append(result)
+        if len(seen) == 3:
+            stop.set()
+
+    report = ReportRequest(on_report, 0.05, ownership=True, ownership_stdev=True, moves_ownership=True)
+    result = player.search(SearchRequest(Game(5, 5), BLACK, report=report, analysis=True, stop=stop))
+    assert len(seen) == 3
     assert [each.visits for each in seen] == sorted(each.visits for each in seen)
     assert result.ownership is not None
     assert result.ownership_stdev is not None
