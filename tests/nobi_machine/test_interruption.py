@@ -33,3 +33,14 @@ def test_signals_within_a_moment_are_one_request(monkeypatch: pytest.MonkeyPatch
         clock.now = 6.1
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(number)
+
+
+def test_what_is_ignored_stays_ignored() -> None:
+    """As under `nohup`, and in the background jobs of scripts."""
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with interruptible() as interrupted:
+            signal.raise_signal(signal.SIGTERM)
+            assert not interrupted.is_set()
+    finally:
+        signal.signal(signal.SIGTERM, before)

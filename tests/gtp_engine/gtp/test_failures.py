@@ -136,13 +136,16 @@ def test_an_analysis_that_fails_says_so_on_stderr(capsys: pytest.CaptureFixture[
 
 
 NO_THREADS = """
+import threading
 from gtp_engine import cli
-from gtp_engine.session.thinking import Pondering
 
-def start(*arguments):
-    raise RuntimeError("can't start new thread")
+class Thread(threading.Thread):
+    def start(self):
+        if self.name == "pondering":
+            raise RuntimeError("can't start new thread")
+        super().start()
 
-Pondering.start = start
+threading.Thread = Thread
 cli.main()
 """
 
@@ -151,9 +154,9 @@ def test_where_pondering_cannot_begin_the_dialogue_goes_on() -> None:
     options = ["gtp", "--ponder", "--net", "none", "--player", "random", "--size", "5"]
     done = subprocess.run(
         [sys.executable, "-c", NO_THREADS, *options],
-        cwd=REPOSITORY, input="genmove b\nname\nquit\n", capture_output=True, encoding="utf-8", check=True,
+        cwd=REPOSITORY, input="genmove b\nname\ngenmove w\nquit\n", capture_output=True, encoding="utf-8", check=True,
     )  # fmt: skip
-    assert done.stdout.count("= ") == 3
+    assert done.stdout.count("= ") == 4
     assert "= Nobi\n" in done.stdout
     assert "nobi: the system gives this process no more threads" in done.stderr
     assert "Traceback" not in done.stderr
