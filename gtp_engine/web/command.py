@@ -108,6 +108,7 @@ def serve(
         """Ends first what would hold the end up."""
 
         def handle_exit(self, sig: int, frame: Any) -> None:
+            self.should_exit = True
             _thread.start_new_thread(self.end, ())  # this one may be holding a lock that it needs
             super().handle_exit(sig, frame)
 

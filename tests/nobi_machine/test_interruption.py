@@ -8,16 +8,8 @@ import pytest
 
 from nobi_machine import interruption as module
 from nobi_machine.interruption import REQUESTS, interruptible
+from tests.clocks import Clock
 from tests.systems import PATIENCE
-
-
-class Clock:
-    """In place of the module `time`."""
-
-    now = 0.0
-
-    def monotonic(self) -> float:
-        return self.now
 
 
 @pytest.mark.parametrize("number", REQUESTS)

@@ -8,17 +8,9 @@ from gtp_engine.gtp import call as inbox_module
 from gtp_engine.gtp.call import Call, Inbox
 from gtp_engine.gtp.protocol import Command
 from gtp_engine.stdio import BURST_SECONDS
+from tests.clocks import Clock
 
 AT_ONCE = 0.0
-
-
-class Clock:
-    """In place of the module `time`: no time passes but what a test lets pass."""
-
-    now = 0.0
-
-    def monotonic(self) -> float:
-        return self.now
 
 
 CLOCK = Clock()

@@ -163,7 +163,7 @@ def test_reports_while_searching(make: Maker) -> None:
 
     report = ReportRequest(on_report, 0.05, ownership=True, ownership_stdev=True, moves_ownership=True)
     result = player.search(SearchRequest(Game(5, 5), BLACK, report=report, analysis=True, stop=stop))
-    assert len(seen) == 3
+    assert len(seen) >= 3
     assert [each.visits for each in seen] == sorted(each.visits for each in seen)
     assert result.ownership is not None
     assert result.ownership_stdev is not None

@@ -111,7 +111,7 @@ def test_a_time_limit_and_reports(name: str) -> None:
     player.warm_up(9, 9)
     request = SearchRequest(Game(9, 9), BLACK, report=ReportRequest(report, 0.05, ownership=True), stop=stop)
     result = player.search(replace(request, analysis=True))
-    assert len(seen) == 3
+    assert len(seen) >= 3
     assert all(a.visits <= b.visits for a, b in itertools.pairwise([*seen, result]))
     for each in (*seen, result):
         assert each.ownership is not None
