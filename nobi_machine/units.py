@@ -13,7 +13,7 @@ import os
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +22,7 @@ from typing import NamedTuple
 from nobi_machine.files import append_regular, read_regular
 
 POLL_SECONDS = 0.2
-"""How long the main thread may take to notice Ctrl-C, or that the work is to stop."""
+"""How long `run` may take to notice that the work is to stop."""
 MOST_BYTES = 1 << 30
 """Of a file of results."""
 
@@ -69,8 +69,8 @@ class Pool:
         stop: threading.Event | None = None,
     ) -> None:
         """`do` works a unit out at a place, and `leave` is called there when nothing is left to do. `interrupt` makes
-        every `do` end soon, with None if there is no result. `stop` may be set from outside, if `do` watches it,
-        too."""
+        every `do` end soon, with None if there is no result; it is called again and again until all have. `stop` may be
+        set from outside."""
         self._threads, self._do, self._leave, self._interrupt = threads, do, leave, interrupt
         self._lock = threading.Lock()
         self._batches: list[Batch] = []
@@ -78,38 +78,38 @@ class Pool:
         """How many threads are at work for each group."""
         self._failure: BaseException | None = None
         self.stopped = stop or threading.Event()
-        """Set when the work is to end."""
+        """Set when the work is to end, by any thread: `run` returns then."""
 
     def run(self, batches: Iterable[Batch], keep: Callable[[Unit, bytes], None]) -> None:
         """Do all units. A free thread goes on with its batch; then it takes the first one of the group with the fewest
         threads.
 
         `keep` is called with each result, in any thread but never twice at a time, before the thread takes another
-        unit. Raises KeyboardInterrupt, what `keep` raises, and what a unit's work raises, with the unit's name as its
-        attribute `unit`; nothing runs any more then.
+        unit. Raises what `keep` raises, and what a unit's work raises, with the unit's name as its attribute `unit`;
+        nothing runs any more then.
         """
         self._batches = list(batches)
         threads = [threading.Thread(target=self._serve, args=(n, keep), daemon=True) for n in range(self._threads)]
         try:
             for thread in threads:
                 thread.start()
-            for thread in threads:
-                while thread.is_alive():
-                    thread.join(POLL_SECONDS)
+            self._await(threads)
         except BaseException:
-            self.stop()
+            self.stopped.set()
+            self._await(threads)
             raise
-        finally:
-            for thread in threads:
-                if thread.is_alive():  # an interruption may come before it has begun
-                    thread.join()
         if self._failure is not None:
             raise self._failure
 
-    def stop(self) -> None:
-        """End the work at once, from any thread: `run` returns."""
-        self.stopped.set()
-        self._interrupt()
+    def _await(self, threads: Sequence[threading.Thread]) -> None:
+        """Wait until those threads have ended that have begun, and see to it that they do when the work is to end."""
+        running = list(threads)
+        while running:
+            running = [thread for thread in threads if thread.is_alive()]
+            if self.stopped.is_set():
+                self._interrupt()
+            if running:
+                running[0].join(POLL_SECONDS)
 
     def _serve(self, place: int, keep: Callable[[Unit, bytes], None]) -> None:
         """Do one unit after another, in a thread."""
@@ -128,7 +128,7 @@ class Pool:
         except BaseException as error:
             if not self.stopped.is_set():
                 self._failure = error
-                self.stop()
+                self.stopped.set()
 
     def _dealt(self) -> Iterator[Unit]:
         """Yield the units of a thread."""

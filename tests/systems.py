@@ -8,6 +8,9 @@ import sys
 
 import pytest
 
+PATIENCE = 300.0
+"""Seconds for whatever is expected to happen: the machine may be busy, and compile first."""
+
 IS_WINDOWS = sys.platform == "win32"
 
 needs_fifos = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="FIFOs are POSIX")

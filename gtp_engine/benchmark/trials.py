@@ -231,10 +231,11 @@ def bare_rate(
         try:
             evaluator.evaluate(request)
             begin.wait()
-            started, count = time.perf_counter(), 0
-            while (spent := time.perf_counter() - started) < seconds:
+            started, count, spent = time.perf_counter(), 0, 0.0
+            while spent < seconds:
                 evaluator.evaluate(request)
                 count += batch
+                spent = time.perf_counter() - started
             return count / spent
         except threading.BrokenBarrierError:  # another thread has failed, and says why
             return 0.0
@@ -243,7 +244,10 @@ def bare_rate(
             raise
 
     with ThreadPoolExecutor(workers) as threads:
-        return sum(threads.map(call, requests))
+        try:
+            return sum(threads.map(call, requests))
+        finally:
+            begin.abort()  # an interruption comes before all have begun, and the others would wait for ever
 
 
 def request_of(positions: Sequence[RecordedPosition], batch: int, first: int) -> EvaluationRequest:

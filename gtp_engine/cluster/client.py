@@ -136,7 +136,7 @@ class Cluster:
 
 
 class ClusterPool:
-    """Does units on a cluster; it has `run` and `stop` like nobi_machine's Pool."""
+    """Does units on a cluster; it has `run` and `stopped` like nobi_machine's Pool."""
 
     def __init__(
         self,
@@ -158,7 +158,7 @@ class ClusterPool:
 
     def run(self, batches: Iterable[Batch], keep: Callable[[Unit, bytes], None]) -> None:
         """Do all units, as Pool.run does. A unit that fails is tried again elsewhere, and in the end set aside; the
-        others are done all the same. Raises KeyboardInterrupt, what `keep` raises, and UserError for units that were
+        others are done all the same. Raises what `keep` raises, and UserError for units that were
         set aside and for a cluster that is lost."""
         work = self._work(chain.from_iterable(batch.units for batch in batches), keep)
         running = asyncio.run_coroutine_threadsafe(work, self._client.loop.asyncio_loop)
@@ -166,17 +166,13 @@ class ClusterPool:
             while not running.done():
                 concurrent.futures.wait([running], POLL_SECONDS)
         except BaseException:
-            self.stop()
+            self.stopped.set()
             concurrent.futures.wait([running])
             raise
         running.result()
         if self._set_aside:
             names = "; ".join(self._set_aside)
             raise UserError(f"not done: {names}; the others are kept, and the same command tries these again")
-
-    def stop(self) -> None:
-        """End the work at once, from any thread: `run` returns."""
-        self.stopped.set()
 
     async def _work(self, units: Iterator[Unit], keep: Callable[[Unit, bytes], None]) -> None:
         """Keep as many units on the way as the workers have threads."""

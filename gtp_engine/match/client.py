@@ -347,8 +347,7 @@ class GtpClient:
         raise EngineTimeout(f"no reply to {command!r} within {seconds:.3g} s")
 
     def _death(self, command: str, how: str) -> EngineDied:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(1.0)
+        self._leaves()
         code = self._process.returncode
         if code is not None:
             how = f"was killed by signal {-code}" if code < 0 else f"exited ({code})"
@@ -382,7 +381,7 @@ def _start(command: list[str]) -> subprocess.Popen[bytes]:
             if shutil.which(command[0]) is None:
                 reason = "Permission denied" if os.path.exists(command[0]) else "No such file or directory"
                 raise EngineError(f"cannot start {program}: {reason}")
-            command = [sys.executable, "-I", "-S", str(SUPERVISOR), *command]
+            command = [sys.executable, "-I", "-S", str(SUPERVISOR), str(os.getpid()), *command]
         return subprocess.Popen(
             command,
             bufsize=0,

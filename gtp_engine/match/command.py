@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gtp_engine.configuration.parameters import Count
-from gtp_engine.match.conditions import Conditions, condition_options, read_conditions, termination_interrupts
+from gtp_engine.match.conditions import Conditions, condition_options, read_conditions
 from gtp_engine.match.engines import engine_command
 from gtp_engine.match.play import AfterGame, Contest, Series
 from gtp_engine.match.record import SIDES, has_faults
 from gtp_engine.match.table import print_result, status, summary
+from nobi_machine.interruption import interruptible
 from nobi_machine.locks import folder_for_one
 from nobi_machine.streams import print_json
 from nobi_machine.text import printable
@@ -69,8 +70,7 @@ def match(
     """
     conditions = read_conditions(**options)
     commands = [engine_command(text) for text in (engine_a, engine_b)]
-    with termination_interrupts():
-        names = conditions.names(commands, [f"engine {side}" for side in SIDES], [name_a, name_b])
+    names = conditions.names(commands, [f"engine {side}" for side in SIDES], [name_a, name_b])
     if names[0] == names[1]:
         names = [f"{name} ({side})" for name, side in zip(names, SIDES, strict=True)]
     folder = out or Path(time.strftime("match-%Y%m%d-%H%M%S"))
@@ -99,14 +99,13 @@ def play_all(
     """Play the games that the records of matches do not have yet, and tell how it goes on stderr.
 
     `command` is the name of the subcommand, `what` says what lies in `folder`, and `progress` is told of each game.
-    Raises UserError, and KeyboardInterrupt after SIGINT and SIGTERM; the records are complete then.
+    Raises UserError, and KeyboardInterrupt after a signal to end; the records are complete then.
     """
     shown = printable(str(folder))
     click.echo(f"{command}: {what} in {shown}", err=True)
-    try:
-        with termination_interrupts(), progress as after_game:
-            Series(contests, conditions, games, cluster).run(after_game)
-    except KeyboardInterrupt:
+    with interruptible() as stop, progress as after_game:
+        Series(contests, conditions, games, cluster, stop).run(after_game)
+    if stop.is_set():
         if any(contest.record.games for contest in contests):
             click.echo(f"{command}: interrupted; go on with the same command and --out {shown}", err=True)
-        raise
+        raise KeyboardInterrupt

@@ -127,15 +127,16 @@ class Conditions:
         """Start each engine once, and the judge, to see that it plays on these terms. Return their names, asked for
         where none is given.
 
-        `labels` say how messages call the engines. Raises UserError.
+        `labels` say how messages call the engines. Raises UserError, and KeyboardInterrupt after SIGINT and SIGTERM.
         """
         names = []
-        for command, label, own in zip(commands, labels, given, strict=True):
-            chosen = printable(own or "")
-            said = self._try(command, chosen or label)
-            names.append(chosen or said)
-        if self.judge:
-            self._try(self.judge, "judge")
+        with _termination_interrupts():
+            for command, label, own in zip(commands, labels, given, strict=True):
+                chosen = printable(own or "")
+                said = self._try(command, chosen or label)
+                names.append(chosen or said)
+            if self.judge:
+                self._try(self.judge, "judge")
         return names
 
     def _try(self, command: list[str], label: str) -> str:
@@ -198,8 +199,8 @@ def read_conditions(
 
 
 @contextlib.contextmanager
-def termination_interrupts() -> Iterator[None]:
-    """Let SIGTERM end the games as Ctrl-C does, so that no engine is left behind."""
+def _termination_interrupts() -> Iterator[None]:
+    """Let SIGTERM raise KeyboardInterrupt, as Ctrl-C does."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt

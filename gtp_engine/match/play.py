@@ -98,13 +98,19 @@ class Series:
     """Plays the games that the records of one or more matches do not have yet. A game is a unit of work."""
 
     def __init__(
-        self, contests: Sequence[Contest], conditions: Conditions, games: int, cluster: Cluster | None = None
+        self,
+        contests: Sequence[Contest],
+        conditions: Conditions,
+        games: int,
+        cluster: Cluster | None = None,
+        stop: threading.Event | None = None,
     ) -> None:
         """Play so many games in each match, or until its sequential test has decided; games that run then are played
-        to their end. With a `cluster` its workers play; raises UserError and OSError then."""
+        to their end. With a `cluster` its workers play; raises UserError and OSError then. `stop` ends the series at
+        once, from any thread."""
         self._contests, self._conditions, self._games = contests, conditions, games
         self._lock = threading.Lock()
-        self._pool: Pool | ClusterPool = Pool(conditions.parallel, self._play, self._rise, self._kill)
+        self._pool: Pool | ClusterPool = Pool(conditions.parallel, self._play, self._rise, self._kill, stop)
         self._told: list[Sequence[object]] = [() for _ in contests]
         """What workers of a cluster are told of the engines of each match."""
         if cluster is not None:
@@ -115,17 +121,15 @@ class Series:
             ]
             sent = dataclasses.replace(conditions, judge=portable_command(conditions.judge, files))
             job = cluster.job("match", msgspec.msgpack.encode(sent), Inputs(files))
-            self._pool = cluster.pool(job, needs=(OWN_CORES,) if conditions.terms.control else ())
+            self._pool = cluster.pool(job, stop, needs=(OWN_CORES,) if conditions.terms.control else ())
         self._served: dict[int, Contest] = {}
         """The match that each table serves."""
         self._engines: dict[int, list[Engine]] = {}
         """The engines of each table; those of one match at a time."""
 
     def run(self, after_game: AfterGame) -> None:
-        """Play until the records have all games. Calls `after_game` after each, in any thread.
-
-        Raises UserError, OSError, or KeyboardInterrupt; in each case the engines are killed and the records are
-        complete.
+        """Play until the records have all games, or until the series is to end. Calls `after_game` after each, in any
+        thread. Raises UserError and OSError. However it ends, the engines have, and the records are complete.
         """
         rounds = [
             Batch(str(place), contest.units(place, range(first, min(first + ROUND, self._games)), self._told[place]))
@@ -139,10 +143,6 @@ class Series:
             after_game(contest)
 
         self._pool.run(rounds, keep)
-
-    def stop(self) -> None:
-        """End the series at once, from any thread: its engines are killed, and `run` returns."""
-        self._pool.stop()
 
     def _contest(self, unit: Unit) -> Contest:
         return self._contests[msgspec.json.decode(unit.arguments)[0]]
@@ -164,8 +164,6 @@ class Series:
         engines = seated(contest.commands, contest.record.terms.names, self._conditions, logs)
         with self._lock:
             self._served[table], self._engines[table] = contest, engines
-        if self._pool.stopped.is_set():
-            self._kill()
 
     def _rise(self, table: int) -> None:
         """Ask the engines of a table to quit, and wait for them."""

@@ -1,6 +1,6 @@
 """Runs one engine, and leaves no process of it behind: for Linux, as a process of its own between referee and engine.
 
-    python -I -S supervisor.py COMMAND...
+    python -I -S supervisor.py REFEREE COMMAND...
 
 An engine may start processes that leave its process group, so that no signal to the group reaches them (`setsid`). On
 Linux a process can become the parent of all its orphaned descendants (prctl, PR_SET_CHILD_SUBREAPER). This one does,
@@ -29,9 +29,9 @@ IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 """An engine would inherit that."""
 
 
-def main(command: list[str]) -> int:
-    """Run the command to its end. Returns its exit status as os.wait gives it."""
-    referee = os.getppid()
+def main(referee: int, command: list[str]) -> int:
+    """Run the command to its end, or to that of the referee, whose process has this number. Returns the command's exit
+    status as os.wait gives it."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
     try:
@@ -112,4 +112,4 @@ def end_like(status: int) -> None:
 
 
 if __name__ == "__main__":
-    end_like(main(sys.argv[1:]))
+    end_like(main(int(sys.argv[1]), sys.argv[2:]))

@@ -36,16 +36,6 @@ SPINNER = "line"
 OVER = "the game is over; undo takes the last move back"
 
 
-@contextmanager
-def set_by_interrupt() -> Iterator[threading.Event]:
-    """Give the body an event that SIGINT sets. A second SIGINT, a second later, ends the program, and so does SIGTERM
-    at once."""
-    terminate = signal.getsignal(signal.SIGTERM)
-    with interruptible() as stop:
-        signal.signal(signal.SIGTERM, terminate)
-        yield stop
-
-
 class Conversation:
     """A game between a person and the engine, who play in turns. The person's lines come from stdin."""
 
@@ -216,7 +206,7 @@ class Conversation:
     @contextmanager
     def _thinking(self) -> Iterator[threading.Event]:
         """Show that Nobi thinks, and give an event that a Ctrl-C sets."""
-        with set_by_interrupt() as stop, self._console.status("thinking (Ctrl-C to stop)", spinner=SPINNER):
+        with interruptible(signal.SIGINT) as stop, self._console.status("thinking (Ctrl-C to stop)", spinner=SPINNER):
             yield stop
 
     # --- Both -------------------------------------------------------------------------------------------------
@@ -238,7 +228,7 @@ class Conversation:
         if self._game.is_no_result:
             return NO_RESULT, frozenset()
         # Cut short, it would be a guess. So it takes its few seconds whatever is pressed.
-        with set_by_interrupt(), self._console.status("counting", spinner=SPINNER):
+        with interruptible(signal.SIGINT), self._console.status("counting", spinner=SPINNER):
             never = threading.Event()
             dead = self._session.estimate(never).dead if may_have_dead(self._game.rules) else frozenset[int]()
             return self._session.score(never), dead

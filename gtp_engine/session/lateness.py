@@ -112,8 +112,9 @@ class Pulse:
             self._look = look
             self._until = time.monotonic() + IDLE_SECONDS
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="pulse", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._run, name="pulse", daemon=True)
+                thread.start()
+                self._thread = thread
             self._wanted.notify()
 
     def _run(self) -> None:

@@ -80,10 +80,11 @@ class Pondering:
         """Search the game's present position for the side to move, until a limit or `stop`. The game is copied."""
         self.stop()
         self._stop = threading.Event()
-        self._thread = threading.Thread(
+        thread = threading.Thread(
             target=self._search, args=(search, game.copy(), limits, self._stop), name="pondering", daemon=True
         )
-        self._thread.start()
+        thread.start()
+        self._thread = thread  # only then: one that the system did not begin cannot be waited for
 
     def interrupt(self) -> None:
         """Ask the search to end, and do not wait for that."""

@@ -15,7 +15,7 @@ import click
 from gtp_engine.cluster.options import cluster_option, opened_cluster
 from gtp_engine.configuration.parameters import Count
 from gtp_engine.match.command import EXIT_FAULTS, play_all
-from gtp_engine.match.conditions import Conditions, condition_options, read_conditions, termination_interrupts
+from gtp_engine.match.conditions import Conditions, condition_options, read_conditions
 from gtp_engine.match.engines import engine_command
 from gtp_engine.match.play import AfterGame, Contest, open_contest
 from gtp_engine.tournament.report import print_results, write_results
@@ -69,9 +69,8 @@ def tournament(
         raise click.UsageError(f"a tournament has 2 to {MOST_ENGINES} engines")
     conditions = read_conditions(**options)
     commands = [engine_command(text) for _, text in given]
-    with termination_interrupts():
-        labels = [f"engine {number + 1}" for number in range(len(given))]
-        said = conditions.names(commands, labels, [name for name, _ in given])
+    labels = [f"engine {number + 1}" for number in range(len(given))]
+    said = conditions.names(commands, labels, [name for name, _ in given])
     names = distinct(said, [text for _, text in given])
     folder = out or Path(time.strftime("tournament-%Y%m%d-%H%M%S"))
     pairs = itertools.combinations(range(len(names)), 2)
@@ -109,10 +108,9 @@ def play_pairs(
     try:
         bar = _bar(command, contests, games, cluster)
         play_all(command, what, contests, conditions, games, folder, bar, cluster)
-    except KeyboardInterrupt:
-        write_results(folder, names, commands, contests, conditions.sprt)
-        raise
-    return write_results(folder, names, commands, contests, conditions.sprt)
+    finally:
+        results = write_results(folder, names, commands, contests, conditions.sprt)
+    return results
 
 
 @contextlib.contextmanager

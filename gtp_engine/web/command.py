@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import errno
 import os
@@ -107,7 +108,8 @@ def serve(
         """Ends first what would hold the end up."""
 
         def handle_exit(self, sig: int, frame: Any) -> None:
-            self.end()
+            self.should_exit = True
+            _thread.start_new_thread(self.end, ())  # this one may be holding a lock that it needs
             super().handle_exit(sig, frame)
 
         def end(self) -> None:
@@ -129,11 +131,6 @@ def serve(
     flush_stdout()
     if host not in (LOCAL, "localhost", "::1"):
         note("other machines can reach this board, and whoever sees the link or the traffic can use it")
-    table.engine.begin()
-    if not no_browser:
-        import webbrowser
-
-        webbrowser.open(link)
     config = uvicorn.Config(
         make_app(table, streams, entrance),
         loop="asyncio",
@@ -150,6 +147,11 @@ def serve(
     if linger is not None:
         threading.Thread(target=server.end_without_pages, args=(linger,), daemon=True).start()
     with contextlib.suppress(KeyboardInterrupt):
+        table.engine.begin()
+        if not no_browser:
+            import webbrowser
+
+            webbrowser.open(link)
         server.run([listening])
     # As `nobi gtp` ends: threads that search, load or compile may be anywhere, and none of them is waited for. A game
     # that is just being written is.

@@ -255,13 +255,10 @@ class _Queue:
     def add(self, ticket: _Ticket) -> _Ticket:
         """Take a ticket, and return it."""
         with self._changed:
-            if not self._threads:
-                self._threads = [
-                    threading.Thread(target=self._serve, args=(number,), name=f"device-{number}", daemon=True)
-                    for number in range(CALLS)
-                ]
-                for thread in self._threads:
-                    thread.start()
+            for number in range(len(self._threads), CALLS):
+                thread = threading.Thread(target=self._serve, args=(number,), name=f"device-{number}", daemon=True)
+                thread.start()
+                self._threads.append(thread)
             self._waiting.append(ticket)
             if self._is_due():
                 self._changed.notify()

@@ -181,9 +181,9 @@ class Search:
             else:
                 run.check()
             self._next_look = run.visits + FIRST_LOOK
-            self._run = run
-            self._changed.notify_all()
             try:
+                self._run = run
+                self._changed.notify_all()
                 with self.evaluator.searching():
                     self._await(run, tree)
             finally:
@@ -305,8 +305,8 @@ class Search:
     def _start_threads(self) -> None:
         for number in range(len(self._threads), self.workers):
             thread = threading.Thread(target=self._work, args=(number,), name=f"search-{number}", daemon=True)
-            self._threads.append(thread)
             thread.start()
+            self._threads.append(thread)  # only then: a thread that has not begun cannot be waited for
 
     def _work(self, number: int) -> None:
         """What a worker thread runs: wait for a search, take part in it, wait for the next one."""

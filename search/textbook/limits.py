@@ -146,8 +146,9 @@ class Threads:
 
         Raises what `work` or the report's callback raises, and then no thread works on.
         """
-        futures = [self.pool().submit(work, i, run) for i in range(self.number)]
+        futures: list[concurrent.futures.Future[None]] = []
         try:
+            futures += (self.pool().submit(work, i, run) for i in range(self.number))
             while concurrent.futures.wait(futures, timeout=run.pause()).not_done:
                 run.look(snapshot)
         finally:

@@ -58,7 +58,7 @@ def test_undo_restores_everything(rules):
 SCRATCH = new_scratch()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 2**32),
     side=st.integers(2, 9),
@@ -81,7 +81,7 @@ def test_legal_points_come_row_by_row():
     assert out[:n].tolist() == [point_at(x, y) for y in range(3) for x in range(5)]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(seed=st.integers(0, 2**32), width=st.integers(1, 9), height=st.integers(1, 9))
 def test_area_is_the_naive_area(seed, width, height):
     """Tromp and Taylor's count; and where nothing on the board is dead by Benson, the score agrees with it."""

@@ -112,7 +112,7 @@ def test_result_text(score, text):
     assert result_text(score) == text
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 2**32), width=st.integers(2, 8), height=st.integers(2, 8))
 def test_territory_is_territory_and_prisoners(seed, width, height):
     """Counting area and moves gives what Japanese players count: empty points and captured stones."""

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,20 +14,12 @@ import pytest
 from nobi_machine.interruption import EXIT_INTERRUPTED
 from tests.conftest import REPOSITORY
 from tests.planted import SCRIPT
+from tests.systems import PATIENCE
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals the POSIX way")
 
 MOMENTS = 6
 """How many moments of a start are tried."""
-LONGEST = 60.0
-
-
-@pytest.fixture(autouse=True)
-def interruptible() -> Iterator[None]:
-    """Children hear SIGINT from the start: a script's background jobs ignore it, and so would their children."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 TELL = """
@@ -74,7 +65,7 @@ except KeyboardInterrupt:
 def test_a_signal_that_python_would_forget_ends_a_wait_for_input() -> None:
     process = subprocess.Popen([sys.executable, "-c", UNRAISABLE], stdin=subprocess.PIPE, env=environment())
     try:
-        assert process.wait(LONGEST) == EXIT_INTERRUPTED
+        assert process.wait(PATIENCE) == EXIT_INTERRUPTED
     finally:
         process.kill()
         process.communicate()
@@ -93,5 +84,5 @@ def interrupted(command: list[str], seconds: float) -> tuple[str, int]:
     assert process.stderr.read(1) == b"."
     time.sleep(seconds)
     process.send_signal(signal.SIGINT)
-    errors = process.communicate(timeout=LONGEST)[1]
+    errors = process.communicate(timeout=PATIENCE)[1]
     return errors.decode(), process.returncode

@@ -18,11 +18,9 @@ from nobi_machine.cache import cache_root
 from tests.conftest import REPOSITORY, SMALL_NETWORK
 from tests.gtp_engine.socket_guard import CANNOT_GUARD
 from tests.planted import Planted
-from tests.systems import IS_WINDOWS
+from tests.systems import IS_WINDOWS, PATIENCE
 
 GUARD = (sys.executable, str(REPOSITORY / "tests" / "gtp_engine" / "socket_guard.py"))
-LONGEST = 400.0
-"""Seconds that a session may take: on a new machine it compiles."""
 
 
 @dataclass(frozen=True)
@@ -107,11 +105,11 @@ class Stage:
                 env=self.environment,
                 capture_output=True,
                 encoding="utf-8",
-                timeout=LONGEST,
+                timeout=PATIENCE,
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return f"{session.name}: took more than {LONGEST:g} s"
+            return f"{session.name}: took more than {PATIENCE:g} s"
         if done.returncode != session.code or session.answer not in done.stdout or "Traceback" in done.stderr:
             return f"{session.name}: exit code {done.returncode}, {done.stdout[-300:]!r}, {done.stderr[-300:]!r}"
         return ""
@@ -159,7 +157,7 @@ def guarded(command: list[str], report: Path) -> subprocess.CompletedProcess[byt
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ORT_")}
     environment |= {"PYTHONPATH": str(REPOSITORY)}
     return subprocess.run(
-        [*GUARD, str(report), *command], env=environment, capture_output=True, timeout=300, check=False
+        [*GUARD, str(report), *command], env=environment, capture_output=True, timeout=PATIENCE, check=False
     )
 
 

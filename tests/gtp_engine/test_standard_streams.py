@@ -12,9 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import REPOSITORY
-
-HANGS = 60.0
-"""Seconds, on a busy machine."""
+from tests.systems import PATIENCE
 
 NO_STDIN = "nobi: cannot read from stdin: Bad file descriptor\n"
 NO_STDOUT = "nobi: cannot write to stdout: Bad file descriptor\n"
@@ -32,7 +30,7 @@ def nobi(arguments: str, redirections: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         cwd=REPOSITORY,
-        timeout=HANGS,
+        timeout=PATIENCE,
         check=False,
     )
 
@@ -107,7 +105,7 @@ def test_a_full_stderr_stops_no_start_that_has_something_to_say(
         text=True,
         cwd=REPOSITORY,
         env=user,
-        timeout=HANGS,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0
     assert done.stdout.startswith(answered)
@@ -127,6 +125,6 @@ def test_a_start_that_fails_waits_until_stderr_is_read(full_pipe: tuple[int, int
         process.wait(2)
     with open(reading, "rb", closefd=False) as pipe:
         said = pipe.read().decode().lstrip(".").splitlines()
-    assert process.wait(HANGS) == 1
+    assert process.wait(PATIENCE) == 1
     assert said[0] == "nobi: settings that mean nothing here: a"
     assert said[1].startswith("nobi: missing.bin.gz: No such file or directory")

@@ -136,10 +136,10 @@ def test_what_was_there_already_came_at_once(monkeypatch: pytest.MonkeyPatch) ->
     time.sleep(2 * BURST_SECONDS)
     assert next(pieces) == b"version\n"
     assert input.arrived_in_burst
-    threading.Timer(3 * BURST_SECONDS, os.write, (writing, b"quit\nna")).start()
+    threading.Timer(20 * BURST_SECONDS, os.write, (writing, b"quit\nna")).start()
     assert next(pieces) == b"quit\n"
     assert not input.arrived_in_burst
-    threading.Timer(3 * BURST_SECONDS, os.close, (writing,)).start()
+    threading.Timer(20 * BURST_SECONDS, os.close, (writing,)).start()
     assert next(pieces) == b"na"
     assert not input.arrived_in_burst
     os.close(reading)

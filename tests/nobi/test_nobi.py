@@ -53,7 +53,7 @@ def test_an_analysis(engine: nobi.Engine) -> None:
     assert best.vertex in str(found)
     assert found._repr_svg_().startswith("<svg")
     reports: list[nobi.Analysis] = []
-    engine.analyse(game, seconds=0.5, on_report=reports.append, every=0.05)
+    engine.analyse(game, seconds=1.0, on_report=reports.append, every=0.05)
     assert reports[-1].visits >= reports[0].visits
     assert [move for _, move in game.moves] == ["C3"], "an analysis plays nothing"
 

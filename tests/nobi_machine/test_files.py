@@ -19,11 +19,9 @@ from tests.systems import IS_WINDOWS
 
 
 def reason(action: Callable[[], object]) -> str:
-    """In what words an action is refused; it must be at once."""
-    started = time.monotonic()
+    """In what words an action is refused."""
     with pytest.raises(OSError) as caught:
         action()
-    assert time.monotonic() - started < 10
     assert caught.value.strerror
     return caught.value.strerror
 

@@ -17,7 +17,7 @@ from go_rules.points import BLACK, PASS, WHITE, column_of, point_at, row_of
 from go_rules.rule_names import preset
 from nets.evaluator import LOSS, SCORE_MEAN, WIN, ConstantEvaluator, Evaluation, EvaluationRequest
 from nets.features import CAUGHT, GLOBAL_KOMI, LAST_MOVES
-from tests.systems import needs_signals
+from tests.systems import PATIENCE, needs_signals
 from tests.training.games import random_games, read_samples, write_records
 from training.config import DataConfig, RecordsConfig, SelfplayConfig
 from training.labels.samples import (
@@ -153,7 +153,7 @@ def test_an_interruption_keeps_what_was_played(
     def play(player: SelfPlayWorker, stop: threading.Event) -> Samples | None:
         samples = original(player, stop)
         os.kill(os.getpid(), number)
-        stop.wait(10)
+        stop.wait(PATIENCE)
         return samples
 
     monkeypatch.setattr(SelfPlayWorker, "play", play)

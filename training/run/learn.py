@@ -24,7 +24,7 @@ from typing import Any
 
 from gtp_engine.errors import UserError
 from gtp_engine.match.command import play_all
-from gtp_engine.match.conditions import Conditions, read_conditions, termination_interrupts
+from gtp_engine.match.conditions import Conditions, read_conditions
 from gtp_engine.match.engines import engine_command
 from gtp_engine.match.play import Contest
 from gtp_engine.match.record import sprt_run, tally
@@ -274,8 +274,7 @@ def _match(
     options |= {"size": (size, size), "rules": "tromp-taylor"}
     conditions = read_conditions(**options, parallel=max(1, threads // 2))
     commands = [engine_command(engine) for engine in engines]
-    with termination_interrupts():
-        conditions.names(commands, names, names)
+    conditions.names(commands, names, names)
     contest = _opened(out, commands, names, conditions)
     what, folder = f"{names[0]} against {names[1]}; record", contest.record.folder
     play_all("learn", what, [contest], conditions, games, folder, status(names, games))

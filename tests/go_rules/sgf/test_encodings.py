@@ -219,7 +219,7 @@ def test_small_letters_behind_two_bytes():
     )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(games)
 def test_all_values_are_read_as_the_bytes_that_they_are(game: Foreign):
     assert properties(game.data) == game.main_line
@@ -232,7 +232,7 @@ def test_all_values_are_read_as_the_bytes_that_they_are(game: Foreign):
     assert read == game.names
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(games, st.sets(st.integers(0, 8)))
 def test_all_values_are_written_back_as_the_bytes_that_they_are(game: Foreign, noted: set[int]):
     """Only the notes are new, and what says that the file is in UTF-8."""

@@ -366,7 +366,7 @@ def test_writing_never_overwrites(tmp_path):
 # --- Round trips --------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32),
     width=st.integers(1, 25),
@@ -429,7 +429,7 @@ PIECES += [b"B", b"W", b"AB", b"AE", b"AW", b"PL", b"SZ", b"KM", b"HA", b"CA", b
 PIECES += [b"[aa]", b"[bb]", b"[ab:ba]", b"[9]", b"[]", b"[tt]", b"[W]", b"[2]"]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.sampled_from(PIECES), max_size=40))
 def test_arbitrary_grammar(pieces):
     message = refusal(b"(;SZ[5]" + b"".join(pieces) + b")")

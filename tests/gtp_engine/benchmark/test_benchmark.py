@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -25,7 +24,7 @@ from nets.evaluator import (
 )
 from search.nobi import search as puct_search
 from search.nobi.parameters import SearchParameters
-from search.request import SearchRequest
+from tests.gtp_engine.benchmark.reckoned import Reckoned
 
 
 @pytest.fixture(autouse=True)
@@ -224,29 +223,8 @@ def test_bare_requests_repeat_what_was_recorded() -> None:
     assert request.spatial.dtype == np.float32
 
 
-class _SlowAtFirst:
-    """Stands for a search whose first visits take ten times as long as those that follow."""
-
-    workers = 1
-
-    def __init__(self, _evaluator: Evaluator, parameters: SearchParameters) -> None:
-        self.parameters, self.runs = parameters, 0
-
-    def warm_up(self, width: int, height: int) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
-
-    def run(self, request: SearchRequest) -> SimpleNamespace:
-        self.runs += 1
-        visits = request.limits.visits or request.limits.playouts
-        seconds = visits / (100.0 if self.runs == 1 else 1000.0)
-        return SimpleNamespace(new_visits=visits, evaluations=visits, seconds=seconds, batches={1: visits})
-
-
 def test_a_trial_lasts_as_long_as_it_should(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(puct_search, "Search", _SlowAtFirst)
+    monkeypatch.setattr(puct_search, "Search", Reckoned)
     trial = Trial(ConstantEvaluator(), SearchParameters(workers=1, batch=1), 9, 9)
     assert trial.search(0, 2.0) == pytest.approx(1000.0)
     assert 1600 <= trial.batches[1] <= 2000

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -20,14 +19,9 @@ from gtp_engine.errors import UserError
 from nets.at_hand import FOR_PROCESSORS, PUBLISHED
 from nets.devices import USUAL_BATCH
 from nets.embedded import EMBEDDED, network_file
-from nets.evaluator import (
-    ConstantEvaluator,
-    Evaluation,
-    EvaluationRequest,
-    Evaluator,
-    EvaluatorAttributes,
-    EvaluatorError,
-)
+from nets.evaluator import ConstantEvaluator, Evaluator, EvaluatorAttributes, EvaluatorError
+from search.nobi import search as puct_search
+from tests.gtp_engine.benchmark.reckoned import Reckoned
 
 FOUND = {"precision": "auto", "workers": 3, "batch": 4}
 
@@ -132,9 +126,17 @@ class Precise(ConstantEvaluator):
         self.attributes = EvaluatorAttributes("precise", precision, "none")
 
 
+class Paced(Precise):
+    """Takes so many seconds for an evaluation."""
+
+    def __init__(self, pause: float) -> None:
+        super().__init__("int16")
+        self.pause = pause
+
+
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Precisions that were opened; the network in int16 is fit for use."""
+    """Precisions that were opened; the network in int16 is fit for use. Searches are reckoned."""
     seen: list[str] = []
 
     def open_evaluator(configuration: Configuration) -> Evaluator:
@@ -142,6 +144,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return Precise("fp32" if configuration.engine.precision == "fp32" else "int16")
 
     monkeypatch.setattr(tune, "open_evaluator", open_evaluator)
+    monkeypatch.setattr(puct_search, "Search", Reckoned)
     monkeypatch.setattr(trials, "MIN_TRIAL_SECONDS", 0.08)
     monkeypatch.setattr(trials, "MIN_EVALUATIONS", 1)
     monkeypatch.setattr(trials, "MIN_BATCHES", 1)
@@ -206,7 +209,7 @@ def test_what_was_given_by_hand_is_kept(
 
 
 def test_a_batch_that_was_measured_is_kept_with_its_precision(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    opened: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In int16 one position at a time suits this network, and in fp32 four: but what was found best there is one."""
 
@@ -225,7 +228,6 @@ def test_a_batch_that_was_measured_is_kept_with_its_precision(
         return Choice(best, present, [present])
 
     monkeypatch.setattr(tune, "open_evaluator", open_evaluator)
-    monkeypatch.setattr(trials, "MIN_TRIAL_SECONDS", 0.08)
     monkeypatch.setattr(tune, "choose", choose)
     tuned(capsys)
     assert load(None, [], {}).values == {"precision": "fp32", "batch": 1}
@@ -242,12 +244,8 @@ def test_a_dry_run_does_not_take_a_wrong_name_for_a_new_file(
 def test_a_slow_network_is_not_judged_in_haste(
     user_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    class Sleeping(Precise):
-        def evaluate(self, request: EvaluationRequest) -> Evaluation:
-            time.sleep(0.1 * len(request.spatial))
-            return super().evaluate(request)
-
-    monkeypatch.setattr(tune, "open_evaluator", lambda configuration: Sleeping("fp32"))
+    monkeypatch.setattr(puct_search, "Search", Reckoned)
+    monkeypatch.setattr(tune, "open_evaluator", lambda configuration: Paced(0.1))
     out = tuned(capsys)
     assert "best      unknown: comparing settings at this speed takes --seconds " in out
     assert not user_file.exists()
@@ -316,18 +314,6 @@ def test_without_a_network(user_file: Path, capsys: pytest.CaptureFixture[str]) 
 # --- The network ------------------------------------------------------------------------------------------------------
 
 
-class Paced(Precise):
-    """Makes so many evaluations a second at most."""
-
-    def __init__(self, pause: float) -> None:
-        super().__init__("int16")
-        self.pause = pause
-
-    def evaluate(self, request: EvaluationRequest) -> Evaluation:
-        time.sleep(self.pause * len(request.spatial))
-        return super().evaluate(request)
-
-
 @pytest.fixture
 def paced(opened: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The larger of two networks, which was fetched: it makes some 50 evaluations a second, the embedded one more."""
@@ -342,7 +328,6 @@ def paced(opened: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(tune, "open_evaluator", open_evaluator)
     monkeypatch.setattr(tune, "check_files", lambda configuration: configuration)
-    monkeypatch.setattr(tune, "RATE_SECONDS", 0.3)
     prefer(monkeypatch, other_workers=False)
     return larger
 

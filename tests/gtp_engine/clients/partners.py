@@ -20,9 +20,7 @@ from gtp_engine.configuration.settings import EngineSettings
 from nets.evaluator import ConstantEvaluator
 from tests.gtp_engine.clients.talk import GaveUp
 from tests.gtp_engine.fakes import Dialogue
-
-PATIENCE = 300.0
-"""Seconds after which an answer of a process counts as lost: on a new machine it compiles."""
+from tests.systems import PATIENCE
 
 
 @lru_cache

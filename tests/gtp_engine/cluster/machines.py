@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 from tests.conftest import REPOSITORY
+from tests.systems import PATIENCE
 
-SOON = 300.0
-TTL = 3
+TTL = 10
 """Seconds after which the scheduler gives up a worker that it does not hear of."""
 SCHEDULER = {
     "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": f"{TTL}s",
@@ -28,7 +28,7 @@ class Machines:
         self._folder, self.processes = folder, list[subprocess.Popen[bytes]]()
         self.scheduler = self._started("-m", "distributed.cli.dask_scheduler", *self._where(), **SCHEDULER)
         self.address = ""
-        until = time.monotonic() + SOON
+        until = time.monotonic() + PATIENCE
         while not self.address and time.monotonic() < until:
             time.sleep(0.05)
             with contextlib.suppress(OSError, ValueError):  # it is not there yet, or not whole
@@ -54,4 +54,4 @@ class Machines:
         for process in self.processes:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
-            process.wait(20)
+            process.wait(PATIENCE)

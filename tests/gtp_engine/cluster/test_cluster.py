@@ -20,9 +20,9 @@ from gtp_engine.version import VERSION
 from nobi_machine.inputs import Inputs
 from nobi_machine.units import Batch, Unit
 from tests.conftest import REPOSITORY, SMALL_NETWORK
-from tests.gtp_engine.cluster.machines import SOON, Machines
+from tests.gtp_engine.cluster.machines import Machines
 from tests.gtp_engine.cluster.trial_worker import TASK
-from tests.systems import needs_signals
+from tests.systems import PATIENCE, needs_signals
 
 pytest.importorskip("distributed", reason="Dask is missing")
 pytestmark = needs_signals
@@ -62,7 +62,7 @@ class Kept:
         return [name for name, _ in self.results]
 
     def wait_for(self, count: int) -> None:
-        until = time.monotonic() + SOON
+        until = time.monotonic() + PATIENCE
         while len(self.results) < count and time.monotonic() < until:
             time.sleep(0.02)
         assert len(self.results) >= count
@@ -77,7 +77,7 @@ def done_beside(cluster: Cluster, kept: Kept, *verbs: str) -> threading.Thread:
 
 
 def wait_until_at_work(cluster: Cluster, *processes: subprocess.Popen[bytes]) -> None:
-    kept, wanted, until = Kept(), {process.pid for process in processes}, time.monotonic() + SOON
+    kept, wanted, until = Kept(), {process.pid for process in processes}, time.monotonic() + PATIENCE
     while not wanted <= {int(pid) for _, pid in kept.results} and time.monotonic() < until:
         cluster.pool(cluster.job(TASK, b"", Inputs({}))).run([Batch("", units(*["sleep 0.3"] * 4))], kept)
     assert {int(pid) for _, pid in kept.results} >= wanted
@@ -96,15 +96,15 @@ def test_each_unit_is_done_once_though_workers_die_and_sleep_and_come_late(
     second.kill()
     kept.wait_for(6)
     first.send_signal(signal.SIGSTOP)
-    running.join(SOON)  # the late one does what the other, which was given up, has begun
+    running.join(PATIENCE)  # the late one does what the other, which was given up, has begun
     assert sorted(kept.names()) == sorted(unit.name for unit in units(*["sleep"] * 20))
     first.send_signal(signal.SIGCONT)
     wait_until_at_work(cluster, first, late)
     running = done_beside(cluster, kept, *["sleep 2"] * 2)
     time.sleep(0.5)
     late.terminate()
-    running.join(SOON)
-    assert late.wait(SOON) == 130
+    running.join(PATIENCE)
+    assert late.wait(PATIENCE) == 130
     assert [int(pid) for _, pid in kept.results[20:]] == [first.pid] * 2
 
 
@@ -157,7 +157,7 @@ def test_other_versions_and_shared_cores_are_left_out(
     machines: Machines, cluster: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = machines.worker(TRIAL_VERSION="99.0")
-    text, until = "", time.monotonic() + SOON
+    text, until = "", time.monotonic() + PATIENCE
     kept = Kept()
     while "workers of version 99.0 are left out" not in text and time.monotonic() < until:
         cluster.pool(cluster.job(TASK, b"", Inputs({}))).run([Batch("", units("sleep 0", "sleep 0"))], kept)
@@ -165,7 +165,7 @@ def test_other_versions_and_shared_cores_are_left_out(
     assert "workers of version 99.0 are left out; this is version " in text
     assert other.pid not in {int(pid) for _, pid in kept.results}
     stop = threading.Event()
-    threading.Timer(1.0, stop.set).start()
+    threading.Timer(5.0, stop.set).start()
     cluster.pool(cluster.job(TASK, b"", Inputs({})), stop, needs=(OWN_CORES,)).run([Batch("", units("sleep 0"))], kept)
     assert f"with version {VERSION}, own cores" in capsys.readouterr().err
 
@@ -188,7 +188,7 @@ def test_without_a_scheduler_there_is_one_line(tmp_path: Path) -> None:
         thread.start()
         kept.wait_for(3)
         alone.scheduler.kill()
-        thread.join(SOON)
+        thread.join(PATIENCE)
         assert "is gone; what was done is kept, and the same command goes on" in str(failures[0])
         cluster.close()
     finally:
@@ -210,15 +210,15 @@ def test_a_review_is_the_same_as_at_home_though_its_driver_is_killed(machines: M
         (games / f"{number}.sgf").write_text(f"(;SZ[9]KM[7]{text})")
     results = tmp_path / "away" / "review.results"
     first = review(games, tmp_path / "away", "--cluster", machines.address)
-    until = time.monotonic() + SOON
+    until = time.monotonic() + PATIENCE
     while not results.exists() and time.monotonic() < until and first.poll() is None:
         time.sleep(0.02)
     first.kill()
-    first.wait(20)
+    first.wait(PATIENCE)
     again = review(games, tmp_path / "away", "--cluster", machines.address)
-    assert again.wait(SOON) == 0, again.stderr and again.stderr.read()
+    assert again.wait(PATIENCE) == 0, again.stderr and again.stderr.read()
     here = review(games, tmp_path / "here")
-    assert here.wait(SOON) == 0
+    assert here.wait(PATIENCE) == 0
     keys = [line.split()[0] for line in results.read_bytes().splitlines()]
     assert len(keys) == len(set(keys))
     assert sorted(results.read_bytes().splitlines()) == sorted(

@@ -10,10 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.conftest import REPOSITORY
-
-ENDS_WITHIN = 30.0
-"""Seconds that tell an end from a hang. The engine aims at one, which campaigns/gtp_ends.py measures; this machine may
-be busy."""
+from tests.gtp_engine.fake_engine import SEARCHING
+from tests.systems import PATIENCE
 
 
 class Process:
@@ -45,6 +43,12 @@ class Process:
         self.say(text + "\n")
         return self.reply()
 
+    def await_search(self) -> None:
+        """Wait until a search begins, of an engine that `tells`."""
+        assert self.popen.stderr is not None
+        while (line := self.popen.stderr.readline()) != f"{SEARCHING}\n".encode():
+            assert line, "it has ended"
+
     def close_input(self) -> None:
         assert self.popen.stdin is not None
         self.popen.stdin.close()
@@ -54,7 +58,7 @@ class Process:
         self.popen.stdout.close()
 
     def wait(self) -> int:
-        return self.popen.wait(timeout=ENDS_WITHIN)
+        return self.popen.wait(timeout=PATIENCE)
 
     def rest(self) -> str:
         assert self.popen.stdout is not None
@@ -86,7 +90,7 @@ def run(text: str, **options: Any) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=PATIENCE,
         cwd=REPOSITORY,
         check=False,
     )

@@ -11,6 +11,7 @@ from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.session.lateness import Lateness
 from search.request import Limits
 from tests.gtp_engine.fakes import Dialogue, FakePlayer
+from tests.systems import PATIENCE
 
 
 def limits_of_last_search(dialogue: Dialogue) -> Limits:
@@ -245,7 +246,7 @@ def test_seki() -> None:
 def test_pondering_runs_on_a_copy_until_the_next_command() -> None:
     dialogue = Dialogue(settings=EngineSettings(size="9", ponder=True))
     dialogue.ask("genmove b")
-    assert dialogue.player.searching.wait(2)
+    assert dialogue.player.searching.wait(PATIENCE)
     request = dialogue.player.searches[-1]
     assert (request.colour, request.limits) == (WHITE, Limits(may_stop_early=False))
     dialogue.ask("name")
@@ -254,7 +255,7 @@ def test_pondering_runs_on_a_copy_until_the_next_command() -> None:
     dialogue.ask("play w e5")
     assert request.stop.is_set()
     dialogue.ask("genmove b")
-    assert dialogue.player.searching.wait(2)
+    assert dialogue.player.searching.wait(PATIENCE)
     dialogue.ask("stop")
     last = dialogue.player.searches[-1].stop
     assert last is not None

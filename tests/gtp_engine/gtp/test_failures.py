@@ -18,6 +18,7 @@ from search.request import SearchRequest
 from search.result import SearchResult
 from tests.conftest import REPOSITORY
 from tests.gtp_engine.fakes import Dialogue, FakePlayer
+from tests.systems import PATIENCE
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def test_waiting_ends_when_the_session_does() -> None:
 
     class SlowPlayer(FakePlayer):
         def warm_up(self, width: int, height: int) -> None:
-            ready.wait(10)
+            ready.wait(PATIENCE)
 
     dialogue = Dialogue(SlowPlayer())
     dialogue.session.loader.await_rules()
@@ -93,7 +94,7 @@ def test_waiting_ends_when_the_session_does() -> None:
     asking.start()
     time.sleep(0.05)
     dialogue.session.begin_shutdown()
-    asking.join(2)
+    asking.join(PATIENCE / 2)
     ready.set()
     assert replies == ["? interrupted while the engine was being loaded\n\n"]
     # Nothing to wait for: the board is there.
@@ -135,13 +136,16 @@ def test_an_analysis_that_fails_says_so_on_stderr(capsys: pytest.CaptureFixture[
 
 
 NO_THREADS = """
+import threading
 from gtp_engine import cli
-from gtp_engine.session.thinking import Pondering
 
-def start(*arguments):
-    raise RuntimeError("can't start new thread")
+class Thread(threading.Thread):
+    def start(self):
+        if self.name == "pondering":
+            raise RuntimeError("can't start new thread")
+        super().start()
 
-Pondering.start = start
+threading.Thread = Thread
 cli.main()
 """
 
@@ -150,9 +154,9 @@ def test_where_pondering_cannot_begin_the_dialogue_goes_on() -> None:
     options = ["gtp", "--ponder", "--net", "none", "--player", "random", "--size", "5"]
     done = subprocess.run(
         [sys.executable, "-c", NO_THREADS, *options],
-        cwd=REPOSITORY, input="genmove b\nname\nquit\n", capture_output=True, encoding="utf-8", check=True,
+        cwd=REPOSITORY, input="genmove b\nname\ngenmove w\nquit\n", capture_output=True, encoding="utf-8", check=True,
     )  # fmt: skip
-    assert done.stdout.count("= ") == 3
+    assert done.stdout.count("= ") == 4
     assert "= Nobi\n" in done.stdout
     assert "nobi: the system gives this process no more threads" in done.stderr
     assert "Traceback" not in done.stderr

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from gtp_engine.gtp import call as inbox_module
 from gtp_engine.gtp.call import Call, Inbox
 from gtp_engine.gtp.protocol import Command
 from gtp_engine.stdio import BURST_SECONDS
+from tests.clocks import Clock
 
 AT_ONCE = 0.0
+
+
+CLOCK = Clock()
+
+
+@pytest.fixture(autouse=True)
+def _clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inbox_module, "time", CLOCK)
 
 
 def running(inbox: Inbox, ends_on_input: bool = False) -> Call:
@@ -21,7 +28,7 @@ def running(inbox: Inbox, ends_on_input: bool = False) -> Call:
     call = Call(Command(None, "genmove"))
     call.ends_on_input = ends_on_input
     inbox.begin(call)
-    time.sleep(1.2 * BURST_SECONDS)
+    CLOCK.now += 1.2 * BURST_SECONDS
     return call
 
 
@@ -78,7 +85,7 @@ def test_quit_is_seen_behind_any_lines_that_fit(before: bytes, line: bytes) -> N
         assert not inbox.put(before[start : start + 50_000])
         assert inbox.await_room(AT_ONCE)
     assert not call.stop.is_set()
-    time.sleep(1.2 * BURST_SECONDS)
+    CLOCK.now += 1.2 * BURST_SECONDS
     assert inbox.put(b"name\n" + line)
 
 
@@ -118,7 +125,7 @@ def test_the_end_of_a_script_that_had_to_wait_hurries_nothing() -> None:
     running(inbox)
     while inbox.await_room(AT_ONCE):
         inbox.put(b"name\n" * 10_000)
-    time.sleep(1.2 * BURST_SECONDS)
+    CLOCK.now += 1.2 * BURST_SECONDS
     assert not inbox.await_room(AT_ONCE)
     assert not inbox.close()
 
@@ -137,7 +144,7 @@ def test_a_script_that_is_read_late_hurries_nothing() -> None:
     inbox = Inbox()
     running(inbox)
     assert not inbox.put(b"quit\n", arrived_in_burst=True)
-    time.sleep(1.2 * BURST_SECONDS)
+    CLOCK.now += 1.2 * BURST_SECONDS
     assert not inbox.close(arrived_in_burst=True)
 
 
@@ -145,5 +152,5 @@ def test_the_end_of_the_input_after_a_quit_that_waits_hurries_nothing() -> None:
     """Whoever writes a script and closes it later has asked for the end already, and for all replies before it."""
     inbox = Inbox()
     inbox.put(b"genmove b\nquit\n")
-    time.sleep(1.2 * BURST_SECONDS)
+    CLOCK.now += 1.2 * BURST_SECONDS
     assert not inbox.close()

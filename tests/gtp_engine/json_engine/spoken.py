@@ -13,9 +13,7 @@ from gtp_engine.json_engine.options import Options
 from nets.bare_evaluation import HumanNetwork
 from nets.evaluator import ConstantEvaluator, Evaluator
 from search.nobi.parameters import HumanParameters, SearchParameters
-
-PATIENCE = 60.0
-"""Seconds after which a reply counts as lost."""
+from tests.systems import PATIENCE
 
 PLAIN = {"rules": "chinese", "komi": 7, "boardXSize": 9, "boardYSize": 9, "maxVisits": 5}
 

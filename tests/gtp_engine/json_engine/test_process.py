@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,10 +17,9 @@ from gtp_engine.stdio import MAX_LINE
 from nobi_machine.text import printable_path
 from tests.conftest import REPOSITORY
 from tests.gtp_engine.json_engine.spoken import asking
-from tests.systems import native, needs_signals
+from tests.systems import PATIENCE, native, needs_signals
 
 ENDLESS = 10**9
-STARTS = 120.0
 
 CONFIG = """
 # as KataGo has them
@@ -84,7 +82,7 @@ def test_a_script(tmp_path: Path) -> None:
     done = subprocess.run(
         command("-config", config, "-override-config", "homeDataDir=/nowhere,maxVisits=4", "-override-config", "x=1",
                 "--set", "analysis_pv=1", "--set", f"log={log}", "--set", "lag=1"),
-        input=text, capture_output=True, text=True, timeout=STARTS, cwd=REPOSITORY, check=False,
+        input=text, capture_output=True, text=True, timeout=PATIENCE, cwd=REPOSITORY, check=False,
     )  # fmt: skip
     assert done.returncode == 0
     answers = [json.loads(line) for line in done.stdout.splitlines()]
@@ -117,9 +115,7 @@ def test_sigterm_answers_what_is_open(started: Any) -> None:
     say(process, asking("runs", maxVisits=ENDLESS, reportDuringSearchEvery=0.05), asking("waits"))
     assert hear(process)["isDuringSearch"]
     process.send_signal(signal.SIGTERM)
-    begun = time.monotonic()
-    text, _ = process.communicate(timeout=30)
-    assert time.monotonic() - begun < 10  # within 1 s, but for a machine that is busy
+    text, _ = process.communicate(timeout=PATIENCE)
     last = [answer for answer in map(json.loads, text.splitlines()) if not answer["isDuringSearch"]]
     assert {answer["id"]: answer.get("noResults", False) for answer in last} == {"runs": False, "waits": True}
     assert process.returncode == 128 + signal.SIGTERM
@@ -129,7 +125,7 @@ def test_the_end_of_the_input_may_end_everything(started: Any) -> None:
     process = started("-quit-without-waiting")
     say(process, asking("runs", maxVisits=ENDLESS, reportDuringSearchEvery=0.05))
     assert hear(process)["isDuringSearch"]
-    text, _ = process.communicate(timeout=30)
+    text, _ = process.communicate(timeout=PATIENCE)
     last = json.loads(text.splitlines()[-1])
     assert (last["id"], last["isDuringSearch"]) == ("runs", False)
     assert process.returncode == 0
@@ -140,7 +136,7 @@ def test_nobody_listens_any_more(started: Any) -> None:
     say(process, asking("runs", maxVisits=ENDLESS, reportDuringSearchEvery=0.05))
     assert hear(process)["isDuringSearch"]
     process.stdout.close()
-    assert process.wait(timeout=30) == 1
+    assert process.wait(timeout=PATIENCE) == 1
 
 
 @pytest.mark.parametrize(

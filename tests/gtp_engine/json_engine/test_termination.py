@@ -13,6 +13,7 @@ from gtp_engine.json_engine.query import Query
 from gtp_engine.json_engine.schedule import Schedule
 from nets.evaluator import ConstantEvaluator, Evaluation, EvaluationRequest, EvaluatorError
 from tests.gtp_engine.json_engine.spoken import Spoken, asking
+from tests.systems import PATIENCE
 
 ENDLESS = 10**9
 
@@ -152,7 +153,7 @@ def test_a_search_of_long_standing_keeps_none_from_beginning(monkeypatch: pytest
     taken: list[Any] = []
     thread = threading.Thread(target=lambda: taken.append(schedule.take(1)))
     thread.start()
-    thread.join(10)
+    thread.join(PATIENCE)
     assert taken[0].query.id == "1"
     schedule.finish(first)
     schedule.finish(taken[0])

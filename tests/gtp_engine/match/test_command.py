@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -51,7 +52,7 @@ def test_an_interrupted_match_says_how_it_goes_on(
     def interrupted(series: Series, after_game: Callable[..., None]) -> None:
         def after(*ended: object) -> None:
             after_game(*ended)
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
 
         play(series, after)
 
@@ -62,7 +63,7 @@ def test_an_interrupted_match_says_how_it_goes_on(
     assert line in err.splitlines()
 
     def at_once(_series: Series, _after_game: object) -> None:
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(Series, "run", at_once)
     code, out, err = run(capsys, RESIGNER, RESIGNER, *small(tmp_path / "none", 3))

@@ -28,7 +28,7 @@ from nobi_machine.locks import folder_for_one
 from tests.conftest import REPOSITORY
 from tests.gtp_engine.match.conftest import STUB, run, stub
 from tests.gtp_engine.match.zoo import processes_with
-from tests.systems import IS_WINDOWS, native, needs_signals, no_program
+from tests.systems import IS_WINDOWS, PATIENCE, native, needs_signals, no_program
 
 WINNER = stub("--name", "Winner", "--moves", "C3", "--score", "B+24.5")
 LOSER = stub("--name", "Loser", "--score", "B+24.5")
@@ -268,13 +268,12 @@ def test_interrupting_leaves_no_engine_behind(tmp_path: Path, number: signal.Sig
         cwd=REPOSITORY,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # shells start background jobs deaf to it
     )
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and not (log.exists() and command in log.read_text()):
         time.sleep(0.05)
     match.send_signal(number)
-    _, err = match.communicate(timeout=20)
+    _, err = match.communicate(timeout=PATIENCE)
     assert match.returncode == 130
     assert "Traceback" not in err
     assert processes_with(str(log)) == []

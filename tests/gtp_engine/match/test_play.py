@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -27,11 +28,13 @@ def lines_of(folder: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in (folder / "record.jsonl").read_text().splitlines()[1:]]
 
 
-def open_match(folder: Path, a: list[str], b: list[str], games: int, **options: object) -> tuple[Contest, Series]:
+def open_match(
+    folder: Path, a: list[str], b: list[str], games: int, stop: threading.Event | None = None, **options: object
+) -> tuple[Contest, Series]:
     """A match on 5x5 of two commands, whose record is in a folder, and what plays it."""
     conditions = read_conditions(size=(5, 5), komi=0.5, **options)  # type: ignore[arg-type]
     contest = Contest(folder, (0, 1), [a, b], ["A", "B"], conditions)
-    return contest, Series([contest], conditions, games)
+    return contest, Series([contest], conditions, games, stop=stop)
 
 
 def test_two_games_have_one_opening_and_the_next_two_another(
@@ -95,12 +98,13 @@ def test_a_match_that_is_stopped_records_no_game_that_was_not_over(tmp_path: Pat
     """Its engines are killed under the referee, to whom they seem to have crashed."""
     resigner, mark = stub_command("--moves", "resign"), f"mark-{os.getpid()}-stopped"
     thinker = stub_command("--name", mark, "--bad", "hang@1")
-    _, match = open_match(tmp_path, resigner, thinker, 4, opening_set="none")  # in the second game it thinks for ever
+    stop = threading.Event()
+    _, match = open_match(tmp_path, resigner, thinker, 4, stop, opening_set="none")  # the second game never ends
     seen: list[int] = []
 
     def after_game(contest: Contest) -> None:
         seen.append(len(contest.record.games))
-        match.stop()
+        stop.set()
 
     match.run(after_game)
     assert seen == [1]

@@ -12,13 +12,11 @@ from gtp_engine.match.engines import Engine, EngineLimits
 from gtp_engine.match.record import FAULTS, GameRecord
 from gtp_engine.match.referee import Conduct, Referee
 from tests.gtp_engine.match.conftest import stub_command, terms
+from tests.systems import PATIENCE
 
-PATIENCE = 60.0
-"""Seconds for an honest engine on a machine that has much else to do."""
 HANG = 5.0
-TOO_LONG = 90.0
-DYING = 5.0
-"""Seconds that a process which was killed may take to be gone, where the system has much else to do."""
+TOO_LONG = 2 * PATIENCE
+"""An engine that hangs is waited for once or twice, for HANG seconds. A machine may have much else to do."""
 
 HOSTILE = Path(__file__).with_name("hostile_engine.py")
 
@@ -100,7 +98,7 @@ def play(folder: Path, kind: str, moment: str, honest: int) -> str:
     if time.monotonic() - started > TOO_LONG:
         complaint = f"took {time.monotonic() - started:.1f} s"
     left = processes_with(mark)
-    gone_by = time.monotonic() + DYING
+    gone_by = time.monotonic() + PATIENCE
     while left and time.monotonic() < gone_by:
         time.sleep(0.1)
         left = processes_with(mark)

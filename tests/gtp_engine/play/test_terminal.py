@@ -15,10 +15,9 @@ import pytest
 
 from gtp_engine import cli
 from tests.gtp_engine.play.table import moves
+from tests.systems import PATIENCE
 
-LONGEST = 120.0
-"""Seconds to wait for an answer: on a new machine the program compiles first."""
-BUSY = ("--size", "19", "--time", "100", "--set", "workers=1")
+BUSY = ("--size", "19", "--time", "10000", "--set", "workers=1")
 """With these Nobi thinks until it is stopped."""
 PROMPT = "you (black, X): "
 
@@ -52,7 +51,7 @@ class Terminal:
 
     def await_text(self, text: str) -> str:
         """Wait until a text is shown after what was awaited before. Returns what comes before it."""
-        end = time.monotonic() + LONGEST
+        end = time.monotonic() + PATIENCE
         while (found := self.shown.find(text, self._read)) < 0:
             assert time.monotonic() < end, self.shown[-2000:]
             if select.select([self.ours], [], [], 0.1)[0]:
@@ -66,7 +65,7 @@ class Terminal:
     def interrupted(self) -> int:
         """Press Ctrl-C until the program ends, and return its exit code. Python overlooks one that comes in the moment
         between the prompt and the wait for an answer, until another key is pressed."""
-        for _ in range(round(LONGEST)):
+        for _ in range(round(PATIENCE)):
             self.write("\x03")
             with contextlib.suppress(subprocess.TimeoutExpired):
                 return self.process.wait(5.0)
@@ -79,12 +78,6 @@ def take_terminal() -> None:
     import termios
 
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-    hear_interrupts()
-
-
-def hear_interrupts() -> None:
-    """Undo what a shell does to its background jobs, which it starts deaf to Ctrl-C."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def test_lines_are_edited_and_ctrl_c_ends_thinking_and_then_the_game() -> None:
@@ -118,17 +111,16 @@ def test_signals_end_the_program_and_the_game_is_kept(tmp_path: Path) -> None:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             encoding="utf-8",
-            preexec_fn=hear_interrupts,
         ) as process:
             assert process.stdin is not None
             assert process.stdout is not None
             process.stdin.write("D4\n")
             process.stdin.flush()
-            end = time.monotonic() + LONGEST
+            end = time.monotonic() + PATIENCE
             while not (kept.exists() and moves(kept)) and time.monotonic() < end:
                 time.sleep(0.05)
             while number == signal.SIGINT and "Nobi (white, O): " not in process.stdout.readline():
                 pass
             process.send_signal(number)
-            assert process.wait(LONGEST) == code
+            assert process.wait(PATIENCE) == code
         assert moves(kept)[0] == "B D4"

@@ -307,7 +307,7 @@ controls = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     control=controls,
     area=st.sampled_from([81, 169, 361]),

@@ -19,6 +19,7 @@ from gtp_engine.session.time_management import SMALLEST, seconds_for_move
 from search.request import SearchRequest
 from search.result import SearchResult
 from tests.gtp_engine.fakes import Dialogue, FakePlayer
+from tests.systems import PATIENCE
 
 
 def started(dialogue: Dialogue, period: float) -> Dialogue:
@@ -89,7 +90,7 @@ def test_pulse_notes_late_waits_and_looks_after_each() -> None:
     looks: list[int] = []
     pulse = Pulse(Recording())
     pulse.begin(lambda: looks.append(len(seen)))
-    deadline = time.monotonic() + 30.0
+    deadline = time.monotonic() + PATIENCE
     while len(looks) < 3 and time.monotonic() < deadline:
         time.sleep(0.01)
     pulse.begin()
@@ -104,7 +105,7 @@ def test_pulse_wakes_up_when_it_is_needed_again(monkeypatch: pytest.MonkeyPatch)
     pulse.begin()
     time.sleep(0.1)  # it has nothing to do meanwhile, and rests
     pulse.begin(looked.set)
-    assert looked.wait(30.0)
+    assert looked.wait(PATIENCE)
     pulse.begin()
 
 
@@ -193,7 +194,7 @@ def pondering_dialogue(ends_late: float, period: float = 10) -> Dialogue:
     """An engine that ponders after its first move, and takes so long to end that."""
     dialogue = started(Dialogue(FakePlayer(ends_late=ends_late), EngineSettings(size="9", ponder=True)), period)
     dialogue.ask("genmove b")
-    assert dialogue.player.searching.wait(10.0)
+    assert dialogue.player.searching.wait(PATIENCE)
     return dialogue
 
 

@@ -9,6 +9,7 @@ from gtp_engine.session.thinking import Pondering
 from search.request import Limits, SearchRequest
 from search.result import SearchResult
 from tests.gtp_engine.fakes import FakePlayer
+from tests.systems import PATIENCE
 
 
 def fail(error: BaseException) -> None:
@@ -20,7 +21,7 @@ def test_its_end_is_timed_from_when_it_was_asked_for_first() -> None:
     pondering, player = Pondering(fail), FakePlayer(ends_late=0.4)
     assert pondering.stop() == 0.0
     pondering.start(player.search, Game(9, 9), Limits())
-    assert player.searching.wait(10.0)
+    assert player.searching.wait(PATIENCE)
     pondering.interrupt()
     time.sleep(0.2)
     pondering.interrupt()
@@ -31,7 +32,7 @@ def test_its_end_is_timed_from_when_it_was_asked_for_first() -> None:
 def test_a_second_search_ends_the_first() -> None:
     pondering, player = Pondering(fail), FakePlayer()
     pondering.start(player.search, Game(9, 9), Limits())
-    assert player.searching.wait(10.0)
+    assert player.searching.wait(PATIENCE)
     pondering.start(player.search, Game(5, 5), Limits())
     pondering.stop()
     first, second = player.searches

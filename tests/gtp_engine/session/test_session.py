@@ -15,6 +15,7 @@ from gtp_engine.session.session import Session
 from search.request import Limits, ReportRequest
 from search.result import SearchResult
 from tests.gtp_engine.fakes import FakePlayer
+from tests.systems import PATIENCE
 
 D4, E5 = from_vertex("D4", 9, 9), from_vertex("E5", 9, 9)
 SURROUNDED = ((BLACK, "A1"), (WHITE, "A2"), (WHITE, "B1"))
@@ -81,14 +82,14 @@ def test_analysis_reports_until_it_is_stopped_and_a_move_waits_for_its_end() -> 
     report = ReportRequest(on_report, every=0.01)
     analysis = threading.Thread(target=game.analyse, args=(Limits(), stop), kwargs={"report": report})
     analysis.start()
-    assert reported.wait(10.0)
+    assert reported.wait(PATIENCE)
     move = threading.Thread(target=game.play, args=(BLACK, D4))
     move.start()
     move.join(0.1)
     assert move.is_alive()
     assert game.game.moves == []
     stop.set()
-    analysis.join(10.0)
-    move.join(10.0)
+    analysis.join(PATIENCE)
+    move.join(PATIENCE)
     assert [each.point for each in game.game.moves] == [D4]
     assert reports[0].colour == BLACK

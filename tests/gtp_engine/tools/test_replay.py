@@ -13,8 +13,8 @@ from gtp_engine import cli
 from gtp_engine.session.log import without_folders
 from nobi_machine.launch import python_command
 from tests.conftest import REPOSITORY, SMALL_NETWORK
+from tests.systems import PATIENCE
 
-LONGEST = 300.0
 ALIKE = "commands, and every reply as in the log"
 OF_THE_MOMENT = -6
 """The replies from here on tell the time, but for the last three: `name`, `quit`, and nothing."""
@@ -65,7 +65,7 @@ def replay(log: Path, *options: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         python_command("gtp_engine.cli", "replay", str(log), *options),
         capture_output=True,
-        timeout=LONGEST,
+        timeout=PATIENCE,
         cwd=REPOSITORY,
         check=False,
     )

@@ -56,7 +56,7 @@ def test_a_walk_over_by_each_of_ten_has_finite_ratings_in_order() -> None:
     assert all(np.isfinite(ratings.margin(engine)) for engine in range(10))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(2, 7), st.integers(0, 2**32 - 1))
 def test_the_maximum_is_one_and_order_does_not_matter(count: int, seed: int) -> None:
     random = np.random.default_rng(seed)

@@ -19,7 +19,7 @@ from gtp_engine.tournament.command import distinct
 from tests.conftest import REPOSITORY
 from tests.gtp_engine.match.conftest import stub
 from tests.gtp_engine.match.zoo import processes_with
-from tests.systems import needs_signals, no_program
+from tests.systems import PATIENCE, needs_signals, no_program
 
 SOUTH = stub("--name", "South", "--moves", "C3")
 NORTH = stub("--name", "North", "--moves", "C2")
@@ -156,14 +156,13 @@ def test_interrupting_keeps_everything(tmp_path: Path) -> None:
         cwd=REPOSITORY,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # shells start background jobs deaf to it
     )
     record = tmp_path / "01-02" / "record.jsonl"
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and not (record.exists() and record.read_text().count("\n") > ROUND):
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=90)
+    _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert err.strip().splitlines()[-1] == f"tournament: interrupted; go on with the same command and --out {tmp_path}"
     assert "Traceback" not in err

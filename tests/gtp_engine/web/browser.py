@@ -16,9 +16,7 @@ from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.web.server import Entrance, make_app
 from gtp_engine.web.streams import Streams
 from gtp_engine.web.table import Table
-
-LONGEST = 20.0
-"""Seconds to wait for an event that a test expects."""
+from tests.systems import PATIENCE
 
 
 class Server:
@@ -43,7 +41,7 @@ class Server:
         self.streams.close()
         self.table.engine.close()
         self._server.should_exit = True
-        self._thread.join(LONGEST)
+        self._thread.join(PATIENCE)
 
 
 class Browser:
@@ -67,7 +65,7 @@ class Browser:
         self, method: str, path: str, body: bytes | None = None, **headers: str
     ) -> tuple[int, dict[str, str], bytes]:
         """The status, the headers and the body of an answer."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=LONGEST)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         given = {"Cookie": self.cookie} if hasattr(self, "cookie") else {}
         given |= {name.replace("_", "-"): value for name, value in headers.items()}
         connection.request(method, path, body, given)
@@ -86,7 +84,7 @@ class Browser:
     def wait(self, name: str, matches: Callable[[dict[str, Any]], bool] = lambda _: True) -> dict[str, Any]:
         """The first event of this name that matches and that was not waited for before."""
         with self._heard:
-            assert self._heard.wait_for(lambda: any(n == name and matches(d) for n, d in self.events), LONGEST), (
+            assert self._heard.wait_for(lambda: any(n == name and matches(d) for n, d in self.events), PATIENCE), (
                 f"no {name} among {[n for n, _ in self.events]}"
             )
             place = next(i for i, (n, d) in enumerate(self.events) if n == name and matches(d))

@@ -18,15 +18,14 @@ from go_rules.sgf.reader import parse_sgf
 from gtp_engine.review.problems import Problem
 from gtp_engine.web.pages import page_of
 from gtp_engine.web.problems import Problems
+from tests.systems import PATIENCE
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the package playwright is not installed")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 if CHROMIUM is None:
     pytest.skip("no Chromium or Chrome is installed", allow_module_level=True)
 
-PATIENCE = 60_000
-"""Milliseconds that anything may take on a busy machine."""
-playwright.expect.set_options(timeout=PATIENCE)
+playwright.expect.set_options(timeout=1000 * PATIENCE)
 PICTURES = os.environ.get("NOBI_PICTURES")
 """The folder where pictures of the board are to be put, if anywhere."""
 GAME = (
@@ -62,7 +61,7 @@ class Pages:
         self.link = link[0]
         self.home = self.link.partition("?")[0]
         self.context = browser.new_context(viewport=ORDINARY, locale="en-US", has_touch=True)
-        self.context.set_default_timeout(PATIENCE)
+        self.context.set_default_timeout(1000 * PATIENCE)
         self.faults: list[str] = []
         self.page = self.open(self.link)
 
@@ -76,7 +75,7 @@ class Pages:
     def close(self) -> None:
         self.context.close()
         self._server.terminate()
-        _, said = self._server.communicate(timeout=30)
+        _, said = self._server.communicate(timeout=PATIENCE)
         assert not self.faults
         assert "Traceback" not in said
 
@@ -185,7 +184,7 @@ def test_a_game_is_reviewed(pages: Pages) -> None:
     page.click("#review")
     page.click("#analyse")  # the review goes on while nothing else is asked for
     playwright.expect(page.locator("#engine")).to_contain_text("Reviewing")
-    playwright.expect(page.locator("#engine")).not_to_contain_text("Reviewing", timeout=2 * PATIENCE)
+    playwright.expect(page.locator("#engine")).not_to_contain_text("Reviewing")
     # What a search finds to be a mistake is partly chance: the first stone at the edge is one for every search.
     for _ in range(GAME.count(";")):
         page.click("#mistake")
@@ -299,12 +298,12 @@ def test_a_problem_is_solved_at_the_second_try(browser: Any, tmp_path: Path, mon
     page.click("#dialog button.main")
     wait_for_stones(page, 14)
     click(page, "A1")
-    playwright.expect(message).to_contain_text("A1 lost", timeout=PATIENCE)
+    playwright.expect(message).to_contain_text("A1 lost")
     wait_for_stones(page, 16)
     page.click("#message button:has-text('Try again')")
     wait_for_stones(page, 14)
     click(page, "D3")
-    playwright.expect(message).to_contain_text("Right! Days until it is asked again: 1.", timeout=PATIENCE)
+    playwright.expect(message).to_contain_text("Right! Days until it is asked again: 1.")
     playwright.expect(page.locator("#problems")).to_have_text("Problems")
     pages.close()
 

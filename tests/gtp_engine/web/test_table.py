@@ -15,6 +15,7 @@ from nets.at_hand import PUBLISHED
 from tests.conftest import SMALL_NETWORK
 from tests.gtp_engine.fakes import FakePlayer
 from tests.gtp_engine.web.browser import Browser, Server
+from tests.systems import PATIENCE
 
 FULL = 12
 CORNER, CENTRE = 0, 40
@@ -59,12 +60,12 @@ def test_it_begins_where_the_person_has_white(page: Browser, player: FakePlayer)
 
 
 def test_while_the_engine_thinks_it_is_not_the_persons_turn(page: Browser, player: FakePlayer) -> None:
-    player.thinks = 30.0
+    player.thinks = PATIENCE
     page.ask("new", width=9, height=9)
     page.ask("play", node=0, point=CENTRE)
     node = page.wait("nodes")["at"]
     assert page.ask("play", node=node, point=0)["key"] == "engines_turn"
-    assert player.searching.wait(10)
+    assert player.searching.wait(PATIENCE)
     page.ask("undo")
 
 
@@ -75,10 +76,10 @@ def test_undo_takes_back_the_persons_move_even_while_it_is_thought_about(page: B
     page.ask("undo")
     assert page.wait("nodes")["at"] == 0
     assert page.ask("undo")["key"] == "nothing_to_take_back"
-    player.thinks = 30.0
+    player.thinks = PATIENCE
     page.ask("play", node=0, point=CORNER)
     assert page.wait("nodes")["at"]
-    assert player.searching.wait(10)
+    assert player.searching.wait(PATIENCE)
     page.ask("undo")
     assert page.wait("nodes")["at"] == 0
     page.wait("engine", lambda told: told["state"] == "ready")
@@ -354,7 +355,7 @@ def test_a_hint_and_a_threat_are_searches_of_either_side(page: Browser, player: 
 
 
 def test_too_many_searches_are_refused_in_one_line(page: Browser, player: FakePlayer) -> None:
-    player.thinks = 30.0
+    player.thinks = PATIENCE
     errors: list[str] = []
     threads = [
         threading.Thread(target=lambda: errors.append(page.ask("hint").get("error", "")), daemon=True)
@@ -367,7 +368,7 @@ def test_too_many_searches_are_refused_in_one_line(page: Browser, player: FakePl
     assert errors[:3] == ["busy"] * 3
     page.ask("new", person=0)
     for thread in threads:
-        thread.join(20)
+        thread.join(PATIENCE)
     assert len(errors) == 12
     assert "interrupted" in errors[3:]
 

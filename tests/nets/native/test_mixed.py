@@ -62,7 +62,7 @@ _deeper = st.lists(st.one_of(_either, _inner), min_size=1, max_size=3).map(lambd
 
 
 @needs_kernels
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     blocks=st.lists(st.one_of(_either, _inner, _deeper), min_size=1, max_size=5),
     activation=st.sampled_from(["RELU", "MISH", "SILU"]),

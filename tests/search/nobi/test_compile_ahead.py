@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from tests.systems import PATIENCE
+
 RECORD = """
 import nobi_machine.jit as jit
 asked = []
@@ -75,4 +77,4 @@ def test_it_ends_with_its_parent() -> None:
     child = subprocess.Popen([sys.executable, "-m", "search.nobi.compile_ahead"], stdin=subprocess.PIPE)
     assert child.stdin is not None
     child.stdin.close()
-    assert child.wait(60) == 0
+    assert child.wait(PATIENCE) == 0

@@ -24,6 +24,7 @@ from search.result import MoveInfo, SearchResult
 from tests.search.evaluators import FancifulEvaluator
 from tests.search.nobi.test_move_choice import info
 from tests.search.searches import SMALL, visits
+from tests.systems import PATIENCE
 
 A, B, C = (point_at(x, 0) for x in range(3))
 BOARD = Game(3, 3)
@@ -142,15 +143,16 @@ def test_an_interruption_does_not_wait_for_people(make: Make, is_stopped: bool) 
 
     class Slow(FirstPoints):
         def evaluate(self, request: EvaluationRequest) -> Evaluation:
-            asleep.wait(30.0)
+            threading.Timer(0.2, (stop if is_stopped else asleep).set).start()
+            asleep.wait(PATIENCE)
             return super().evaluate(request)
 
     player, stop = make(human_prop=1.0), threading.Event()
     player.human = HumanNetwork(Slow())
-    threading.Timer(0.2, (stop if is_stopped else asleep).set).start()
     result = player.search(SearchRequest(Game(7, 7), BLACK, visits(5), stop=stop))
     assert result.moves
-    assert 0.1 < result.seconds < 10.0 or is_stopped
+    assert result.seconds < PATIENCE / 2
+    assert result.seconds > 0.1 or is_stopped
     asleep.set()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import threading
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -23,6 +22,7 @@ from tests.go_rules.diagrams import game_from, play_all
 from tests.search.evaluators import CountingEvaluator, FancifulEvaluator
 from tests.search.searches import SMALL
 from tests.search.textbook.making import player_of, search
+from tests.systems import PATIENCE
 
 TREES = ("uct", "rave", "alphago", "puct", "gumbel")
 SEARCHES = ("mc", *TREES)
@@ -100,20 +100,27 @@ def test_visits_are_exact(name: str, visits: int) -> None:
 @pytest.mark.parametrize("name", ["mc", "uct", "rave", "alphago", "puct"])
 def test_a_time_limit_and_reports(name: str) -> None:
     seen: list[SearchResult] = []
+    stop = threading.Event()
+
+    def report(result: SearchResult) -> None:
+        seen.append(result)
+        if len(seen) == 3:
+            stop.set()
+
     player = player_of(name)
     player.warm_up(9, 9)
-    limits = Limits(seconds=0.3, may_stop_early=False)
-    request = SearchRequest(Game(9, 9), BLACK, limits, report=ReportRequest(seen.append, 0.05, ownership=True))
-    result = player.search(request)
-    assert result.reason == StopReason.TIME
-    assert seen
+    request = SearchRequest(Game(9, 9), BLACK, report=ReportRequest(report, 0.05, ownership=True), stop=stop)
+    result = player.search(replace(request, analysis=True))
+    assert len(seen) >= 3
     assert all(a.visits <= b.visits for a, b in itertools.pairwise([*seen, result]))
     for each in (*seen, result):
         assert each.ownership is not None
         assert each.ownership.shape == (81,)
         assert np.abs(each.ownership).max() <= 1.0 + 1e-6
     seen.clear()
-    player.search(replace(request, report=ReportRequest(seen.append, every=60.0, first=0.05)))
+    once = ReportRequest(seen.append, every=PATIENCE, first=0.0)
+    limits = Limits(seconds=0.3, may_stop_early=False)
+    assert player.search(SearchRequest(Game(9, 9), BLACK, limits, report=once)).reason == StopReason.TIME
     assert len(seen) == 1
 
 
@@ -123,9 +130,7 @@ def test_a_stop_is_noticed(name: str) -> None:
     player.warm_up(9, 9)
     stop = threading.Event()
     threading.Timer(0.1, stop.set).start()
-    started = time.perf_counter()
     result = player.search(SearchRequest(Game(9, 9), BLACK, stop=stop, analysis=True))
-    assert time.perf_counter() - started < 20.0
     assert result.reason == StopReason.INTERRUPTED
     assert player.search(SearchRequest(Game(5, 5), BLACK, stop=stop, analysis=True)).moves, "one before the start too"
 
@@ -141,7 +146,7 @@ def test_after_an_error_in_a_report_no_thread_works_on(name: str) -> None:
     assert search(player, Game(9, 9), 50).new_visits >= 45
     closing = threading.Thread(target=player.close, daemon=True)
     closing.start()
-    closing.join(10.0)
+    closing.join(PATIENCE)
     assert not closing.is_alive()
 
 

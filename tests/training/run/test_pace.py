@@ -7,21 +7,10 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
+from tests.clocks import Clock
 from training.run import loop as module
 from training.run.checkpoint import Progress
 from training.run.loop import DEVICE, POSITIONS, LegClock, Pace
-
-
-class Clock:
-    """In place of the module `time`."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-    perf_counter = monotonic
 
 
 @pytest.fixture

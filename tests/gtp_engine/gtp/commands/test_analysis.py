@@ -21,9 +21,7 @@ from search.request import SearchRequest
 from search.result import SearchResult
 from tests.gtp_engine.fakes import Dialogue, FakePlayer, StillPulse
 from tests.search.evaluators import FancifulEvaluator
-
-FOREVER = 30.0
-"""Seconds after which a thread that should have ended counts as stuck."""
+from tests.systems import PATIENCE
 
 
 class Ended(FakePlayer):
@@ -62,7 +60,7 @@ class Asked:
     def end(self) -> list[str]:
         """The lines of the reply, once input has come."""
         self.call.stop.set()
-        self.thread.join(FOREVER)
+        self.thread.join(PATIENCE)
         assert not self.thread.is_alive()
         return "".join(self.written).split("\n")
 
@@ -174,7 +172,7 @@ def test_input_cancels_nothing_before_the_player_is_ready() -> None:
 
     class Slow(FakePlayer):
         def warm_up(self, width: int, height: int) -> None:
-            loaded.wait(FOREVER)
+            loaded.wait(PATIENCE)
             order.append("ready")
 
     for line in ("kata-search_cancellable b", "kata-search_analyze_cancellable b"):
@@ -187,7 +185,7 @@ def test_input_cancels_nothing_before_the_player_is_ready() -> None:
         asked = Asked(session, line)
         assert not asked.listens.wait(0.1)
         loaded.set()
-        assert asked.listens.wait(FOREVER)
+        assert asked.listens.wait(PATIENCE)
         assert order == ["ready"]
         asked.end()
 
