@@ -10,8 +10,8 @@ on from those found there (`--games 0` shows what they say), also after levels w
 they are made of.
 
 Ratings are of Bradley and Terry's model, by maximum likelihood; those of all temperatures together are a parabola. It
-says which temperatures are worth what the levels in gtp_engine/web/levels.py are to be worth. Where the coldest is too
-weak, lines between the logarithms of visits say it. After a new network, change the levels and go on until they agree.
+says which temperatures are worth what the levels in gtp_engine/web/levels.py are to be worth. After a new network,
+change the levels and go on until they agree.
 """
 
 from __future__ import annotations
@@ -196,9 +196,6 @@ class Ratings:
         features = self._features(first) - self._features(second)
         return float(features @ self._coefficients), Z_95 * float(features @ self._covariance @ features) ** 0.5
 
-    def elo(self, name: str) -> float:
-        return self.difference(name, ZERO)[0]
-
     def _features(self, name: str) -> NDArray[np.float64]:
         """What a rating is the sum of, by coefficients, float64[n]: powers of the temperature, or the player itself."""
         temperature, features = _temperature(name), np.zeros(POWERS + len(self._apart))
@@ -209,8 +206,12 @@ class Ratings:
         return features
 
 
+def called(temperature: float) -> str:
+    """Return the name of a player of ours."""
+    return f"temperature {temperature:.3g}"
+
+
 def _temperature(name: str) -> float | None:
-    """The temperature of a player that searches nothing."""
     kind, _, number = name.partition(" ")
     return float(number) if kind == "temperature" else None
 
@@ -220,7 +221,7 @@ class Tournament:
 
     def __init__(self, size: int, evaluator: Evaluator, file: Path) -> None:
         self.size, self._evaluator, self._file = size, evaluator, file
-        self._sides: dict[str, Side] = {str(each): Ours(each, evaluator) for each in CALIBRATED[size]}
+        self._sides: dict[str, Side] = {called(each): Ours(Strength(1, each), evaluator) for each in CALIBRATED[size]}
         self._sides |= {name: GnuGo(level) for name, level in FIXED.items()}
         self._opening = Ours(OPENING, evaluator)
         lines = file.read_bytes().splitlines() if file.exists() else []
@@ -240,7 +241,7 @@ class Tournament:
         """The pair, at most NEAR apart, that has played least. Of games that take four times as long there are to be
         half as many, which makes the variances of all as small as they can be together."""
         ratings = Ratings(self.games)
-        order = sorted(self._sides, key=ratings.elo)
+        order = sorted(self._sides, key=lambda name: ratings.difference(name, ZERO)[0])
         played = Counter(frozenset((each.winner, each.loser)) for each in self.games)
         seconds: dict[str, list[float]] = {name: [1.0] for name in order}
         for each in self.games:
@@ -271,11 +272,12 @@ class Tournament:
 
 def print_ratings(tournament: Tournament) -> None:
     """Print what levels are worth, and what they should be made of."""
-    ratings, names, rows = Ratings(tournament.games), [str(each) for each in CALIBRATED[tournament.size]], []
+    ratings, names, rows = Ratings(tournament.games), [called(each) for each in CALIBRATED[tournament.size]], []
+    curve = {float(each): ratings.difference(called(each), ZERO)[0] for each in np.arange(0.0, HOTTEST, FINEST)}
     for number, name in enumerate(names):
-        wanted = WEAKEST + STEP * number
-        elo = with_margin(*ratings.difference(name, ZERO))
-        rows.append((str(number + 1), name, elo, f"{wanted:+}", str(worth(ratings, wanted, names))))
+        wanted, elo = WEAKEST + STEP * number, with_margin(*ratings.difference(name, ZERO))
+        better = min(curve, key=lambda each: abs(curve[each] - wanted))
+        rows.append((str(number + 1), name, elo, f"{wanted:+}", called(better)))
     print_table(COLUMNS, rows, f"{tournament.size}×{tournament.size}", left=("made of", "better"))
     step = with_margin(*(each / (len(names) - 1) for each in ratings.difference(names[-1], names[0])))
     print(f"a step is {step}, {STRONG} {with_margin(*ratings.difference(STRONG, ZERO))}, {len(tournament.games)} games")
@@ -283,17 +285,6 @@ def print_ratings(tournament: Tournament) -> None:
 
 def with_margin(elo: float, margin: float) -> str:
     return f"{elo:+.0f} ± {margin:.0f}"
-
-
-def worth(ratings: Ratings, elo: float, names: Sequence[str]) -> Strength:
-    """Return what is worth a rating, by the temperatures and by those of the names that search."""
-    strengths = [Strength(1, round(each, 2)) for each in np.arange(0.0, HOTTEST, FINEST)]
-    searched = [(1, ratings.elo(str(strengths[0])))]
-    searched += [(int(name.split()[0]), ratings.elo(name)) for name in names if _temperature(name) is None]
-    if elo <= searched[0][1]:
-        return min(strengths, key=lambda each: abs(ratings.elo(str(each)) - elo))
-    visits, worths = zip(*searched, strict=True)
-    return Strength(round(2 ** np.interp(elo, np.maximum.accumulate(worths), np.log2(visits))))
 
 
 def faults(evaluator: Evaluator) -> Iterator[str]:
