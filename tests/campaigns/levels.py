@@ -4,10 +4,9 @@
     make campaign-levels ARGS="settled"   # whether they end games: minutes
 
 GNU Go 3.8 at its levels 1 and 10 plays too; its level 1 is the zero of all ratings. Games are by Chinese rules with
-komi 7.5, in pairs with the same opening and colours exchanged. Next play two whose ratings so far are near, and who
-have played least for what their games cost. All games are kept in a file for each board size and network, and it goes
-on from those found there (`--games 0` shows what they say), also after levels were changed: players are called by what
-they are made of.
+komi 7.5, in pairs with the same opening and colours exchanged. All games are kept in a file for each board size and
+network, and it goes on from those found there (`--games 0` shows what they say), also after levels were changed:
+players are called by what they are made of.
 
 Ratings are of Bradley and Terry's model, by maximum likelihood; those of all temperatures together are a parabola. It
 says which temperatures are worth what the levels in gtp_engine/web/levels.py are to be worth. After a new network,
@@ -17,11 +16,12 @@ change the levels and go on until they agree.
 from __future__ import annotations
 
 import argparse
+import math
 import shutil
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from statistics import fmean
 from typing import Protocol
@@ -70,8 +70,6 @@ OPENING, OPENING_SHARE = Strength(1, 1.0), 0.5
 HOPELESS_LEAD, HOPELESS_WINRATE, HOPELESS_TIMES = 3.0, 0.01, 4
 """A game ends where one side is behind by so many points for each line of the board, and with such a winrate, in so
 many evaluations in turn: what strong players resign, weak ones may still win."""
-NEAR = 3
-"""Places by the ratings so far that players are apart at most. Those far apart say most of the whole scale."""
 LONGEST = 3
 """Moves for each point of the board after which the game is counted as it stands."""
 
@@ -238,21 +236,20 @@ class Tournament:
                 self._add(names, start.copy())
 
     def _next_pair(self) -> tuple[str, str]:
-        """The pair, at most NEAR apart, that has played least. Of games that take four times as long there are to be
-        half as many, which makes the variances of all as small as they can be together."""
-        ratings = Ratings(self.games)
-        order = sorted(self._sides, key=lambda name: ratings.difference(name, ZERO)[0])
-        played = Counter(frozenset((each.winner, each.loser)) for each in self.games)
-        seconds: dict[str, list[float]] = {name: [1.0] for name in order}
+        """The pair of which a game says most about all coefficients for its time: what the determinant of their
+        covariance would shrink by (Fedorov 1972)."""
+        ratings, seconds = Ratings(self.games), {name: [1.0] for name in self._sides}
         for each in self.games:
             for name in {each.winner, each.loser} & seconds.keys():
                 seconds[name].append(each.seconds)
 
-        def spent(pair: tuple[str, str]) -> float:
-            return (1.0 + played[frozenset(pair)]) * sum(fmean(seconds[name]) for name in pair) ** 0.5
+        def gain(pair: tuple[str, str]) -> float:
+            difference, margin = ratings.difference(*pair)
+            score = 1 / (1 + 10 ** (-difference / 400))
+            shrinks = math.log1p(score * (1 - score) * (margin / Z_95 / ELO) ** 2)
+            return shrinks / sum(fmean(seconds[name]) for name in pair)
 
-        pairs = [pair for apart in range(NEAR, 0, -1) for pair in zip(order, order[apart:], strict=False)]
-        return min(pairs, key=spent)
+        return max(combinations(self._sides, 2), key=gain)
 
     def _add(self, names: tuple[str, str], game: Game) -> None:
         began = time.monotonic()
