@@ -24,6 +24,8 @@ decided those of a mistake mean nothing any more."""
 SIDES = (BLACK, WHITE)
 MOST_LISTED = 20
 """Moves in the table of the worst."""
+MOST_OF_A_SIDE = 10
+"""Moves that are searched once more, for their causes or for problems."""
 LONGEST_LINE = 20
 """Moves of a variation."""
 MOST_CANDIDATES, LONGEST_CANDIDATE = 8, 10
@@ -170,6 +172,12 @@ def worst(moves: Sequence[JudgedMove], most: int) -> list[JudgedMove]:
     """Return the moves that lost most of the winning chance, DOUBTFUL at least, in the order of the game."""
     doubtful = [move for move in moves if move.winrate_lost >= DOUBTFUL]
     return sorted(sorted(doubtful, key=lambda move: -move.winrate_lost)[:most], key=lambda move: move.number)
+
+
+def costliest(moves: Iterable[JudgedMove], least: float) -> list[JudgedMove]:
+    """Return the moves of each side that lost most points, `least` each and MOST_OF_A_SIDE at most, the worst first."""
+    bad = sorted((move for move in moves if move.points_lost >= least), key=lambda move: -move.points_lost)
+    return [move for side in SIDES for move in [each for each in bad if each.colour == side][:MOST_OF_A_SIDE]]
 
 
 @dataclass(frozen=True)

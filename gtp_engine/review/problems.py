@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from go_rules.game import Game
 from go_rules.points import NO_POINT, PASS
 from gtp_engine.review.causes import after_move
-from gtp_engine.review.judged import SIDES, JudgedMove, Opinion
+from gtp_engine.review.judged import JudgedMove, Opinion
 from search.request import MoveFilter
 from search.result import SearchResult
 
-LEAST_LOSS = 4.0
+PROBLEM_LOSS = 4.0
 """Points that the played move has to lose. Every other move than the best one has to lose half of that."""
 VISITS = (400, 1500)
 """Of the searches that have to say so, one after the other."""
-MOST_SEARCHED = 10
-"""Moves of each side of a game that are looked at, the worst ones."""
 VISITS_OF_A_PROBLEM = 2 * sum(VISITS) + VISITS[0]
 """Visits that are needed for one move at most."""
 
@@ -38,13 +36,6 @@ class Problem:
     """Points that it lost."""
 
 
-def suspects(moves: Iterable[JudgedMove]) -> list[JudgedMove]:
-    """Return the moves that may have missed the answer of a problem, in the order of the game."""
-    bad = sorted((move for move in moves if move.points_lost >= LEAST_LOSS), key=lambda move: -move.points_lost)
-    chosen = [move for side in SIDES for move in [each for each in bad if each.colour == side][:MOST_SEARCHED]]
-    return sorted(chosen, key=lambda move: move.number)
-
-
 def find_problem(game: Game, move: JudgedMove, search: Search) -> Problem | None:
     """Find out whether a position is a problem; None if it is none.
 
@@ -60,9 +51,9 @@ def find_problem(game: Game, move: JudgedMove, search: Search) -> Problem | None
         if after.visits < visits:
             after = Opinion.of(search(after_move(game, move.point), visits, None))
         loss = JudgedMove(move.number, move.colour, move.point, before, after).points_lost
-        if loss < LEAST_LOSS or before.line[0] == PASS:
+        if loss < PROBLEM_LOSS or before.line[0] == PASS:
             return None
     others = search(game, VISITS[0], MoveFilter(avoid={move.colour: ((frozenset(before.line[:1]), 1),)}))
-    if before.lead - Opinion.of(others).lead < LEAST_LOSS / 2:
+    if before.lead - Opinion.of(others).lead < PROBLEM_LOSS / 2:
         return None
     return Problem(before.line, move.point, after.line, loss)

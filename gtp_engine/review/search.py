@@ -28,8 +28,8 @@ from gtp_engine.errors import UserError
 from gtp_engine.networks import suited_to
 from gtp_engine.players import make_player
 from gtp_engine.review.causes import LEAST_LOSS, SEARCHES_OF_A_CAUSE, Cause, find_cause
-from gtp_engine.review.judged import SIDES, JudgedMove, Opinion
-from gtp_engine.review.problems import VISITS_OF_A_PROBLEM, Problem, find_problem, suspects
+from gtp_engine.review.judged import JudgedMove, Opinion, costliest
+from gtp_engine.review.problems import PROBLEM_LOSS, VISITS_OF_A_PROBLEM, Problem, find_problem
 from gtp_engine.version import VERSION
 from nobi_machine.inputs import Inputs
 from nobi_machine.memory import usable_cores
@@ -45,8 +45,6 @@ DEEPER = 8
 """One of so many positions is searched twice."""
 FEWEST = 2
 """Positions that are searched twice at least, before and after one move; shorter games are searched once."""
-MOST_EXPLAINED = 10
-"""Moves of each side whose causes are looked for, the worst ones."""
 UNIT_VISITS = 1000
 """What a review that is killed loses, at most, of each thread's work."""
 LEAST_MEGABYTES = 4
@@ -249,12 +247,11 @@ class Searches:
 
     def _why(self, name: str, plan: Plan, moves: Iterable[JudgedMove]) -> Iterator[tuple[int, Unit]]:
         """Yield the units that find the causes of the worst moves of each side, by the moves' numbers."""
-        bad = sorted((move for move in moves if move.points_lost >= LEAST_LOSS), key=lambda move: -move.points_lost)
-        for colour in SIDES:
-            for move in [each for each in bad if each.colour == colour][:MOST_EXPLAINED]:
-                planned = next(each for each in plan.moves if each.number == move.number)
-                visits = max(1, self.visits // 2)
-                yield move.number, self._unit(f"{name}, move {move.number}", plan, [planned.before], visits, move.point)
+        before = {planned.number: planned.before for planned in plan.moves}
+        visits = max(1, self.visits // 2)
+        for move in costliest(moves, LEAST_LOSS):
+            title = f"{name}, move {move.number}"
+            yield move.number, self._unit(title, plan, [before[move.number]], visits, move.point)
 
     def problems(
         self,
@@ -269,7 +266,7 @@ class Searches:
         asked: list[tuple[str, JudgedMove, Unit]] = []
         for name, moves in judged.items():
             before = {planned.number: planned.before for planned in plans[name].moves}
-            for move in suspects(moves):
+            for move in costliest(moves, PROBLEM_LOSS):
                 unit = self._unit(f"{name}, move {move.number}", plans[name], [before[move.number]], 0, move=move)
                 asked.append((name, move, unit))
                 progress(-_visits(unit), "")

@@ -1,15 +1,14 @@
 """How strongly the engine plays: twelve levels, of which eleven are made to be 100 Elo apart with the embedded network.
 
-They draw moves from the network's policy, the hotter the weaker; where that is not enough they search, with few visits.
-The last one is the search as configured. What a temperature or visits are worth depends on the board's size and the
-network: `make campaign-levels` measures it. Other players than `nobi` and `policy` search at every level.
+They draw moves from the network's policy, the hotter the weaker. The last one is the search as configured. What a
+temperature is worth depends on the board's size and the network: `make campaign-levels` measures it. Other players than
+`nobi` and `policy` search at every level.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -31,16 +30,12 @@ LEAST_VISITS = 30
 
 
 class Strength(NamedTuple):
-    """What makes a level on boards of some size."""
+    """What makes a level."""
 
     visits: int
     """Of a move; 1 for the network's policy alone."""
     temperature: float = 0.0
     """At which moves are drawn from the policy; 0 plays the likeliest."""
-
-    def __str__(self) -> str:
-        """Return it in words."""
-        return f"temperature {self.temperature:g}" if self.visits == 1 else f"{self.visits} visits"
 
     def choose(self, game: Game, result: SearchResult, player: Player, generator: np.random.Generator) -> int:
         """Return the move to play after a search with these visits, PASS or RESIGN.
@@ -71,16 +66,12 @@ class Strength(NamedTuple):
         return choose_move(game, dataclasses.replace(result, moves=moves), drawn, generator)
 
 
-def _made_of(temperatures: Sequence[float], visits: Sequence[int] = ()) -> tuple[Strength, ...]:
-    return *(Strength(1, each) for each in temperatures), *map(Strength, visits)
-
-
 CALIBRATED = {
-    9: _made_of((2.35, 2.15, 1.95, 1.75, 1.55, 1.35, 1.1, 0.85, 0.5, 0.1), (4,)),
-    13: _made_of((2.5, 2.25, 2.0, 1.82, 1.66, 1.5, 1.36, 1.2, 1.03, 0.86, 0.69)),
-    19: _made_of((1.87, 1.8, 1.73, 1.66, 1.59, 1.52, 1.45, 1.38, 1.31, 1.24, 1.18)),
+    9: (2.45, 2.3, 2.15, 1.99, 1.82, 1.65, 1.46, 1.26, 1.05, 0.81, 0.55),
+    13: (2.09, 2.01, 1.92, 1.84, 1.76, 1.68, 1.59, 1.5, 1.41, 1.33, 1.23),
+    19: (1.8, 1.75, 1.69, 1.63, 1.58, 1.52, 1.47, 1.42, 1.37, 1.32, 1.27),
 }
-"""The strengths of all levels but the last, the weakest first, by the board's side."""
+"""The temperatures of all levels but the last, the weakest first, by the board's side."""
 WEAKEST, STEP = -300, 100
 """Elo of the first level above GNU Go 3.8 at its level 1, and of each level above the one before, as calibrated."""
 FULL = 12
@@ -89,7 +80,8 @@ FULL = 12
 
 def calibrated(width: int, height: int) -> tuple[Strength, ...]:
     """Return the strengths on a board: those of the square nearest in size that was measured."""
-    return CALIBRATED[min(CALIBRATED, key=lambda side: abs(side - math.sqrt(width * height)))]
+    side = min(CALIBRATED, key=lambda side: abs(side - math.sqrt(width * height)))
+    return tuple(Strength(1, temperature) for temperature in CALIBRATED[side])
 
 
 @dataclass(frozen=True)

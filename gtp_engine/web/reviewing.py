@@ -10,9 +10,8 @@ from functools import partial
 
 from go_rules.game import Game
 from gtp_engine.review.causes import LEAST_LOSS, find_cause
-from gtp_engine.review.judged import SIDES, JudgedMove
-from gtp_engine.review.problems import find_problem, suspects
-from gtp_engine.review.search import MOST_EXPLAINED
+from gtp_engine.review.judged import JudgedMove, costliest
+from gtp_engine.review.problems import PROBLEM_LOSS, find_problem
 from gtp_engine.web.engine import Engine, Task
 from gtp_engine.web.game import PLAY, OpenGame
 from gtp_engine.web.problems import Problems, source_of
@@ -63,11 +62,10 @@ class GameReview:
 
     def _explain(self, stop: threading.Event) -> None:
         """Look for the causes of the worst moves of either side."""
-        bad = [(node, move) for node, move in self._judged() if move.points_lost >= LEAST_LOSS]
-        bad.sort(key=lambda each: -each[1].points_lost)
-        for colour in SIDES:
-            for node, _ in [each for each in bad if each[1].colour == colour][:MOST_EXPLAINED]:
-                self.explain(node, stop)
+        judged = self._judged()
+        nodes = {move.number: node for node, move in judged}
+        for move in costliest((move for _, move in judged), LEAST_LOSS):
+            self.explain(nodes[move.number], stop)
 
     def explain(self, node: Node, stop: threading.Event, names_best: bool = True) -> None:
         """Look for the cause of a move that was bad, unless that was done, and tell pages of it. `names_best`: whether
@@ -94,7 +92,7 @@ class GameReview:
         def search(position: Game, visits: int, moves: MoveFilter | None) -> SearchResult:
             return self._search(position, visits, stop, moves)
 
-        for move in suspects(move for _, move in judged if person in (0, move.colour)):
+        for move in costliest((move for _, move in judged if person in (0, move.colour)), PROBLEM_LOSS):
             node = nodes[move.number]
             position = self._position(node.parent)
             if ("problem", node.id) in self._done or position is None:

@@ -1,27 +1,29 @@
 """Plays the levels of `nobi web` against each other and GNU Go: how many Elo lie between two of them?
 
-    make campaign-levels ARGS="curve"     # says what the levels are to be made of, after a new network
-    make campaign-levels ARGS="ladder"    # what they are worth, for docs/web.md
+    make campaign-levels ARGS="ladder"    # what they are worth, and what they should be made of
     make campaign-levels ARGS="settled"   # whether they end games: minutes
 
 GNU Go 3.8 at its levels 1 and 10 plays too; its level 1 is the zero of all ratings. Games are by Chinese rules with
-komi 7.5, in pairs with the same opening and colours exchanged. Next play two whose ratings so far are near, and whose
-games have taken least time. All games are kept in a file for each board size and network, and it goes on from those
-found there (`--games 0` shows what they say). Ratings are those of `nobi tournament`.
+komi 7.5, in pairs with the same opening and colours exchanged. All games are kept in a file for each board size and
+network, and it goes on from those found there (`--games 0` shows what they say), also after levels were changed:
+players are called by what they are made of.
 
-In `curve` a scale of strengths plays, from a hot policy to a search. It prints for each board size which temperatures,
-and above them which visits, are worth what the levels in gtp_engine/web/levels.py are to be worth: for temperatures a
-cubic through the ratings says it, for visits lines between their logarithms.
+Ratings are of Bradley and Terry's model, by maximum likelihood; those of all temperatures together are a parabola. It
+says which temperatures are worth what the levels in gtp_engine/web/levels.py are to be worth. After a new network,
+change the levels and go on until they agree.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
+from statistics import fmean
 from typing import Protocol
 
 import msgspec
@@ -33,36 +35,41 @@ from go_rules.game import Game
 from go_rules.points import BLACK, COLOUR_NAMES, WHITE, from_vertex, opponent, to_vertex
 from go_rules.rule_names import PRESETS
 from gtp_engine.match.client import GtpClient
+from gtp_engine.match.statistics import Z_95
 from gtp_engine.session.estimate import estimate, is_finished, judged
-from gtp_engine.tournament.results import rate
+from gtp_engine.tournament.results import ELO
 from gtp_engine.web.levels import CALIBRATED, STEP, WEAKEST, Strength, calibrated
 from nets.evaluator import Evaluator
+from nobi_machine.terminal import print_table
 from search.nobi.parameters import SearchParameters
 from search.nobi.player import PuctPlayer
 from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest
 from search.result import RESIGN, SearchResult
 from tests.campaigns.finished_positions import fault, network, positions
 
+COLUMNS = ("level", "made of", "Elo", "wanted", "better")
 SIZES = {9: 400, 13: 200, 19: 100}
 """Board sizes, and how many games there are for each."""
 RULES, KOMI = PRESETS["chinese-ogs"][0], 7.5
 GNUGO = shutil.which("gnugo") or "/usr/games/gnugo"
-ZERO = "GNU Go 1"
-FIXED = {ZERO: 1, "GNU Go 10": 10}
+ZERO, STRONG = "GNU Go 1", "GNU Go 10"
+FIXED = {ZERO: 1, STRONG: 10}
 """GNU Go's levels by the names of its players."""
 ANSWER_SECONDS = 600.0
 """In which GNU Go has to answer."""
-TEMPERATURES, VISITS = (2.4, 1.8, 1.2, 0.6, 0.0), (4, 16)
-"""The scale of `curve`, the weakest first: the policy alone, then searches."""
-FINEST = 0.05
-"""Steps of the temperatures that are proposed."""
+HOTTEST, FINEST = 3.0, 0.01
+"""The highest temperature that is proposed, and the steps between them."""
+POWERS, MIDDLE = 3, 1.5
+"""Coefficients of the parabola, and the temperature from which it is counted."""
+PRIOR = 1e-7
+"""One over the variance of each coefficient before any game, in Elo: a player who won or lost all has a rating, too."""
+HALF_STEPS = 100
+"""Of Newton's method."""
 OPENING, OPENING_SHARE = Strength(1, 1.0), 0.5
 """How the first moves are drawn, and how many for each line of the board."""
 HOPELESS_LEAD, HOPELESS_WINRATE, HOPELESS_TIMES = 3.0, 0.01, 4
 """A game ends where one side is behind by so many points for each line of the board, and with such a winrate, in so
 many evaluations in turn: what strong players resign, weak ones may still win."""
-NEAR = 3
-"""Places by the ratings so far that players are apart at most. Those far apart say most of the whole scale."""
 LONGEST = 3
 """Moves for each point of the board after which the game is counted as it stands."""
 
@@ -166,34 +173,61 @@ def play(sides: Mapping[int, Side], game: Game, evaluator: Evaluator) -> tuple[i
     return WHITE if score > 0 else BLACK, f"{abs(score):g} points"
 
 
-class Tournament:
-    """The games of some players on one board size, in a file."""
+class Ratings:
+    """Ratings of players by their names, in Elo above ZERO's."""
 
-    def __init__(self, size: int, players: Mapping[str, Strength | int], evaluator: Evaluator, file: Path) -> None:
-        """`players`: our strengths and GNU Go's levels by their names, the weakest first if that is known."""
-        self.size, self.names, self._evaluator, self._file = size, list(players), evaluator, file
-        self._sides: dict[str, Side] = {
-            name: Ours(each, evaluator) if isinstance(each, Strength) else GnuGo(each) for name, each in players.items()
-        }
+    def __init__(self, games: Sequence[Played]) -> None:
+        names = {name for each in games for name in (each.winner, each.loser)}
+        self._apart = sorted(name for name in names if _temperature(name) is None)
+        count = POWERS + len(self._apart)
+        won = np.array([self._features(each.winner) - self._features(each.loser) for each in games]).reshape(-1, count)
+        self._coefficients = np.zeros(count)
+        for _ in range(HALF_STEPS):
+            surprise = 1 / (1 + np.exp(won @ self._coefficients / ELO))
+            weights = surprise * (1 - surprise) / ELO**2
+            self._covariance = np.linalg.inv((won.T * weights) @ won + PRIOR * np.eye(count))
+            gradient = won.T @ surprise / ELO - PRIOR * self._coefficients
+            self._coefficients += self._covariance @ gradient / 2
+
+    def difference(self, first: str, second: str) -> tuple[float, float]:
+        """Return how much higher the first one's rating is, and half of the 95 % interval of that."""
+        features = self._features(first) - self._features(second)
+        return float(features @ self._coefficients), Z_95 * float(features @ self._covariance @ features) ** 0.5
+
+    def _features(self, name: str) -> NDArray[np.float64]:
+        """What a rating is the sum of, by coefficients, float64[n]: powers of the temperature, or the player itself."""
+        temperature, features = _temperature(name), np.zeros(POWERS + len(self._apart))
+        if temperature is not None:
+            features[:POWERS] = (temperature - MIDDLE) ** np.arange(POWERS)
+        elif name != ZERO and name in self._apart:
+            features[POWERS + self._apart.index(name)] = 1.0
+        return features
+
+
+def called(temperature: float) -> str:
+    """Return the name of a player of ours."""
+    return f"temperature {temperature:.3g}"
+
+
+def _temperature(name: str) -> float | None:
+    kind, _, number = name.partition(" ")
+    return float(number) if kind == "temperature" else None
+
+
+class Tournament:
+    """The games on one board size, in a file."""
+
+    def __init__(self, size: int, evaluator: Evaluator, file: Path) -> None:
+        self.size, self._evaluator, self._file = size, evaluator, file
+        self._sides: dict[str, Side] = {called(each): Ours(Strength(1, each), evaluator) for each in CALIBRATED[size]}
+        self._sides |= {name: GnuGo(level) for name, level in FIXED.items()}
         self._opening = Ours(OPENING, evaluator)
         lines = file.read_bytes().splitlines() if file.exists() else []
-        self._games = [each for each in map(msgspec.json.Decoder(Played).decode, lines) if self._counts(each)]
-
-    def _counts(self, played: Played) -> bool:
-        return {played.winner, played.loser} <= {*self.names}
-
-    def points(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the points of each against each, float64[n, n], and the seconds of these games."""
-        points, seconds = np.zeros((2, len(self.names), len(self.names)))
-        for each in self._games:
-            won, lost = self.names.index(each.winner), self.names.index(each.loser)
-            points[won, lost] += 1.0
-            seconds[won, lost] += each.seconds
-        return points, seconds + seconds.T
+        self.games = [msgspec.json.decode(each, type=Played) for each in lines]
 
     def go_on(self, count: int) -> None:
         """Play until there are so many games."""
-        while len(self._games) < count:
+        while len(self.games) < count:
             pair = self._next_pair()
             start = Game(self.size, self.size, RULES, KOMI)
             for _ in range(round(OPENING_SHARE * self.size)):
@@ -202,15 +236,20 @@ class Tournament:
                 self._add(names, start.copy())
 
     def _next_pair(self) -> tuple[str, str]:
-        """The pair at most NEAR apart that has taken least time, and will have after a game as these players' usually
-        are: GNU Go 10 takes as long for one as others for twenty."""
-        points, seconds = self.points()
-        order = np.argsort(rate(points).elo, kind="stable").tolist()
-        played = points + points.T
-        cost = seconds.sum(axis=1) / np.maximum(1.0, played.sum(axis=1))
-        pairs = [pair for apart in range(NEAR, 0, -1) for pair in zip(order, order[apart:], strict=False)]
-        first, second = min(pairs, key=lambda pair: (1.0 + played[pair]) * (cost[pair[0]] + cost[pair[1]]))
-        return self.names[first], self.names[second]
+        """The pair of which a game says most about all coefficients for its time: what the determinant of their
+        covariance would shrink by (Fedorov 1972)."""
+        ratings, seconds = Ratings(self.games), {name: [1.0] for name in self._sides}
+        for each in self.games:
+            for name in {each.winner, each.loser} & seconds.keys():
+                seconds[name].append(each.seconds)
+
+        def gain(pair: tuple[str, str]) -> float:
+            difference, margin = ratings.difference(*pair)
+            score = 1 / (1 + 10 ** (-difference / 400))
+            shrinks = math.log1p(score * (1 - score) * (margin / Z_95 / ELO) ** 2)
+            return shrinks / sum(fmean(seconds[name]) for name in pair)
+
+        return max(combinations(self._sides, 2), key=gain)
 
     def _add(self, names: tuple[str, str], game: Game) -> None:
         began = time.monotonic()
@@ -219,7 +258,7 @@ class Tournament:
         seconds = round(time.monotonic() - began, 1)
         loser = sides[opponent(winner)]
         played = Played(sides[winner], loser, COLOUR_NAMES[winner], how, len(game.moves), seconds)
-        self._games.append(played)
+        self.games.append(played)
         with self._file.open("ab") as file:
             file.write(msgspec.json.encode(played) + b"\n")
 
@@ -228,53 +267,21 @@ class Tournament:
             side.close()
 
 
-def ladder(size: int) -> dict[str, Strength | int]:
-    """Return the players of `ladder` by their names, which say what a level is made of: it may be changed."""
-    levels: list[tuple[str, Strength | int]] = [
-        (f"level {number}, {each}", each) for number, each in enumerate(CALIBRATED[size], start=1)
-    ]
-    weak = 1 - WEAKEST // STEP
-    return dict([*levels[:weak], (ZERO, FIXED[ZERO]), *levels[weak:]]) | FIXED
+def print_ratings(tournament: Tournament) -> None:
+    """Print what levels are worth, and what they should be made of."""
+    ratings, names, rows = Ratings(tournament.games), [called(each) for each in CALIBRATED[tournament.size]], []
+    curve = {float(each): ratings.difference(called(each), ZERO)[0] for each in np.arange(0.0, HOTTEST, FINEST)}
+    for number, name in enumerate(names):
+        wanted, elo = WEAKEST + STEP * number, with_margin(*ratings.difference(name, ZERO))
+        better = min(curve, key=lambda each: abs(curve[each] - wanted))
+        rows.append((str(number + 1), name, elo, f"{wanted:+}", called(better)))
+    print_table(COLUMNS, rows, f"{tournament.size}×{tournament.size}", left=("made of", "better"))
+    step = with_margin(*(each / (len(names) - 1) for each in ratings.difference(names[-1], names[0])))
+    print(f"a step is {step}, {STRONG} {with_margin(*ratings.difference(STRONG, ZERO))}, {len(tournament.games)} games")
 
 
-def scale(_size: int) -> dict[str, Strength | int]:
-    """Return the players of `curve` by their names."""
-    strengths = (*(Strength(1, each) for each in TEMPERATURES), *map(Strength, VISITS))
-    return {str(each): each for each in strengths} | FIXED
-
-
-def table(tournaments: Sequence[Tournament]) -> Iterator[str]:
-    """Yield the ratings as the lines of a table: Elo above GNU Go 1, and of ours above the weaker one."""
-    rows = [[name.partition(",")[0]] for name in tournaments[0].names]
-    ours = [number for number, name in enumerate(tournaments[0].names) if name not in FIXED]
-    for tournament in tournaments:
-        ratings, zero = rate(tournament.points()[0]), tournament.names.index(ZERO)
-        for number, row in enumerate(rows):
-            row.append("0" if number == zero else "{:+.0f} ± {:.0f}".format(*ratings.difference(number, zero)))
-            weaker = ours[ours.index(number) - 1] if number in ours[1:] else None
-            row.append("" if weaker is None else "{:+.0f} ± {:.0f}".format(*ratings.difference(number, weaker)))
-    yield "| | " + " | ".join(f"{each.size}×{each.size} | step" for each in tournaments) + " |"
-    yield "| --- |" + " --- |" * (2 * len(tournaments))
-    yield from (f"| {' | '.join(row)} |" for row in rows)
-    for tournament in tournaments:
-        points, size = tournament.points()[0], tournament.size
-        step, margin = (each / (len(ours) - 1) for each in rate(points).difference(ours[-1], ours[0]))
-        yield f"{size}×{size}: {step:+.0f} ± {margin:.0f} for a step on average, {points.sum():.0f} games"
-
-
-def proposal(tournament: Tournament) -> str:
-    """Say what the levels are to be made of, by the ratings of the scale."""
-    ratings, names = rate(tournament.points()[0]), tournament.names
-    elo = [ratings.difference(number, names.index(ZERO))[0] for number in range(len(names))]
-    hot, searched = elo[: len(TEMPERATURES)], elo[len(TEMPERATURES) - 1 :][: len(VISITS) + 1]
-    cubic = np.polynomial.Polynomial.fit(TEMPERATURES, hot, 3)
-    tried = np.arange(0.0, TEMPERATURES[0] + FINEST / 2, FINEST)
-    found = []
-    for wanted in (WEAKEST + STEP * number for number in range(len(CALIBRATED[tournament.size]))):
-        doublings = np.interp(wanted, np.maximum.accumulate(searched), np.log2([1, *VISITS]))
-        colder = float(tried[np.abs(cubic(tried) - wanted).argmin()])
-        found.append(str(Strength(1, round(colder, 2)) if wanted <= searched[0] else Strength(round(2**doublings))))
-    return f"{tournament.size}×{tournament.size}: {', '.join(found)}"
+def with_margin(elo: float, margin: float) -> str:
+    return f"{elo:+.0f} ± {margin:.0f}"
 
 
 def faults(evaluator: Evaluator) -> Iterator[str]:
@@ -290,7 +297,7 @@ def faults(evaluator: Evaluator) -> Iterator[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("curve", "ladder", "settled"))
+    parser.add_argument("what", choices=("ladder", "settled"))
     parser.add_argument("--net", default="strong", help="the network that plays")
     parser.add_argument("--sizes", type=int, nargs="*", choices=SIZES, default=[*SIZES])
     parser.add_argument("--games", type=int, help="of each board size; the default depends on it")
@@ -302,16 +309,11 @@ def main() -> int:
         print("\n".join(found) or "all levels end all finished positions well")
         return 1 if found else 0
     options.out.mkdir(parents=True, exist_ok=True)
-    tournaments = []
     for size in options.sizes:
-        players = (ladder if options.what == "ladder" else scale)(size)
-        file = options.out / f"{options.what}-{size}-{evaluator.attributes.name}.jsonl"
-        tournaments.append(Tournament(size, players, evaluator, file))
-        tournaments[-1].go_on(SIZES[size] if options.games is None else options.games)
-        tournaments[-1].close()
-    print("\n".join(table(tournaments)))
-    if options.what == "curve":
-        print("\n".join(map(proposal, tournaments)))
+        tournament = Tournament(size, evaluator, options.out / f"{size}-{evaluator.attributes.name}.jsonl")
+        tournament.go_on(SIZES[size] if options.games is None else options.games)
+        tournament.close()
+        print_ratings(tournament)
     return 0
 
 

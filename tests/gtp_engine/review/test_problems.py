@@ -6,8 +6,8 @@ import pytest
 
 from go_rules.game import Game
 from go_rules.points import BLACK, WHITE, from_vertex
-from gtp_engine.review.judged import JudgedMove, Opinion
-from gtp_engine.review.problems import find_problem, suspects
+from gtp_engine.review.judged import JudgedMove, Opinion, costliest
+from gtp_engine.review.problems import PROBLEM_LOSS, find_problem
 from search.request import MoveFilter
 from search.result import MoveInfo, SearchResult
 from tests.go_rules.diagrams import game_from
@@ -86,4 +86,4 @@ def test_a_position_with_a_ko_that_may_not_be_retaken_is_none() -> None:
 def test_the_worst_moves_of_each_side_are_looked_at() -> None:
     losses = [3.0, *(4.0 + n for n in range(12))]
     moves = [move(50, loss, n, colour) for colour in (BLACK, WHITE) for n, loss in enumerate(losses, 20 * colour)]
-    assert [each.number for each in suspects(moves)] == [*range(23, 33), *range(43, 53)]
+    assert [each.number for each in costliest(moves, PROBLEM_LOSS)] == [*range(32, 22, -1), *range(52, 42, -1)]
