@@ -14,7 +14,7 @@ from gtp_engine.match.referee import Conduct, Referee
 from tests.gtp_engine.match.conftest import stub_command, terms
 from tests.systems import PATIENCE
 
-HANG = 5.0
+HANG = 10.0
 TOO_LONG = 2 * PATIENCE
 """An engine that hangs is waited for once or twice, for HANG seconds. A machine may have much else to do."""
 
