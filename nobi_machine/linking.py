@@ -97,8 +97,6 @@ def prepare(linkage: Linkage, described: Any, target_context: Any) -> None:
     """Have the linker and numba know what they need before they load a kernel's code, which numba has `described`."""
     for symbol in linkage.called:
         symbol.provide()
-    if linkage.own is not None:
-        linkage.own.register()
     # numba would look for these names in what the kernel's callers contain of it.
     names = [described.llvm_func_name] + [described.llvm_cpython_wrapper_name] * linkage.has_entry
     target_context.codegen()._engine._defined_symbols.update(names)
