@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import llvmlite.binding
 
 LARGE = 300
-"""A kernel is large from so many of LLVM's instructions. From 100 the tree alone was 3 % slower, and a first start took a
-second less of processor time."""
+"""A kernel is large from so many of LLVM's instructions. From 100 the tree alone was 3 % slower, and a first
+start took a second less of processor time."""
 
 
 class KernelSymbol(NamedTuple):
