@@ -313,7 +313,10 @@ class KernelCache(_Cache):
             if not (linkage.has_entry or self.options[NO_ENTRY]):
                 return None
             prepare(linkage, reduced[1], target_context)
-            return _pickling.rebuild(None, target_context, reduced)
+            compiled = _pickling.rebuild(None, target_context, reduced)
+            if linkage.own is not None:
+                linkage.own.register()
+            return compiled
         except Exception:  # whatever numba or pickle find wrong with it
             return None
 
