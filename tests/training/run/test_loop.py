@@ -23,7 +23,7 @@ from tests.training.run.short_runs import config, set_clock, train_steps
 from training.errors import TrainingError
 from training.files import CHECKPOINT, STUDENT
 from training.labels.batches import Batch, BatchLoader
-from training.labels.labelling import label
+from training.labels.in_advance import label
 from training.labels.samples import sample_files
 from training.network import Network
 from training.run import loop as module
@@ -285,7 +285,8 @@ def test_a_teacher_labels_records_games_and_sample_files(
     assert 0 < progress.records_drawn < progress.samples
 
     samples = tmp_path / "samples"
-    assert label(samples, settings, count=60) >= 60
+    data = replace(settings.data, records_share=0.8, play_share=0.2)
+    assert label(samples, replace(settings, data=data, run=replace(settings.run, seed=0)), count=6000) >= 6000
     files = sample_files(samples)
     assert {read_samples(path).canvas for path in files} == {9, 19}
     from_files = config(records, records_share=0.0, samples_share=1.0, samples=(str(samples),))
