@@ -285,8 +285,9 @@ def test_a_teacher_labels_records_games_and_sample_files(
     assert 0 < progress.records_drawn < progress.samples
 
     samples = tmp_path / "samples"
-    data = replace(settings.data, records_share=0.8, play_share=0.2)
-    assert label(samples, replace(settings, data=data, run=replace(settings.run, seed=0)), count=6000) >= 6000
+    for share in (0.0, 1.0):
+        data = replace(settings.data, records_share=share, play_share=1.0 - share)
+        assert label(samples, replace(settings, data=data), count=60) >= 60
     files = sample_files(samples)
     assert {read_samples(path).canvas for path in files} == {9, 19}
     from_files = config(records, records_share=0.0, samples_share=1.0, samples=(str(samples),))
