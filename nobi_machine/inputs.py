@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import functools
 import hashlib
 import os
 from collections.abc import Mapping
@@ -20,7 +21,7 @@ class Inputs:
         """Read the files. Raises OSError."""
         self.files = dict(files)
         self._seen = {name: _state(path) for name, path in self.files.items()}
-        self.hashes = {name: sha256(read_regular(path, MOST_BYTES)) for name, path in self.files.items()}
+        self.hashes = {name: _hash(path, self._seen[name]) for name, path in self.files.items()}
         """SHA-256 of their contents, in hexadecimal."""
 
     def content(self, name: str) -> bytes:
@@ -43,6 +44,12 @@ class Inputs:
 def sha256(content: bytes) -> str:
     """Return the hash of a content in hexadecimal."""
     return hashlib.sha256(content).hexdigest()
+
+
+@functools.lru_cache(64)
+def _hash(path: Path, _state: tuple[int, ...]) -> str:
+    """The hash of a file in this state: the matches of a tournament have the same ones."""
+    return sha256(read_regular(path, MOST_BYTES))
 
 
 def _state(path: Path) -> tuple[int, ...]:

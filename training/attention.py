@@ -9,18 +9,19 @@ from torch import Tensor
 from torch.nn import functional
 
 
-def turned(x: Tensor, angle: Tensor) -> Tensor:
-    """Turn neighbouring pairs (a, b) of the last dimension by an angle: (a cos - b sin, a sin + b cos)."""
-    pairs = x.unflatten(-1, (-1, 2))
-    if x.device.type == "cpu":  # as complex numbers an eighth of the time; compilers for GPUs do not know these
+def rotated(angle: Tensor, *parts: Tensor) -> tuple[Tensor, ...]:
+    """Rotate neighbouring pairs (a, b) of the last dimension by an angle: (a cos - b sin, a sin + b cos)."""
+    if angle.device.type == "cpu":  # as complex numbers an eighth of the time; compilers for GPUs do not know these
         turns = torch.polar(torch.ones_like(angle), angle)
-        return torch.view_as_real(torch.view_as_complex(pairs.float().contiguous()) * turns).flatten(-2).to(x.dtype)
-    cosine, sine = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
-    a, b = pairs.unbind(-1)
-    return torch.stack([a * cosine - b * sine, a * sine + b * cosine], -1).flatten(-2)
+        pairs = (part.unflatten(-1, (-1, 2)).float().contiguous() for part in parts)
+        products = (torch.view_as_real(torch.view_as_complex(each) * turns).flatten(-2) for each in pairs)
+        return tuple(each.to(part.dtype) for each, part in zip(products, parts, strict=True))
+    cosine, sine = angle.cos().to(parts[0].dtype), angle.sin().to(parts[0].dtype)
+    halves = (part.unflatten(-1, (-1, 2)).unbind(-1) for part in parts)
+    return tuple(torch.stack([a * cosine - b * sine, a * sine + b * cosine], -1).flatten(-2) for a, b in halves)
 
 
-def mixed_by_scores(query: Tensor, key: Tensor, value: Tensor, visible: Tensor | None) -> Tensor:
+def attend(query: Tensor, key: Tensor, value: Tensor, visible: Tensor | None) -> Tensor:
     """Return the means of `value` [N, heads, P, E], weighted by the softmax of query · key / √D, both [N, heads, P, D].
     Only points that are `visible` [N, 1, 1, P] count; None: all."""
     if query.device.type == "cpu" and query.dtype == torch.bfloat16:

@@ -42,7 +42,7 @@ from nets.katago.model import (
     softplus_units,
 )
 from nets.katago.writer import VERSION
-from training.attention import mixed_by_scores, turned
+from training.attention import attend, rotated
 from training.errors import TrainingError
 from training.files import read_network
 from training.positions.canvas import OFF_BOARD
@@ -294,16 +294,15 @@ class Attention(Transformer):
         query = query.reshape(*shape, heads // kv_heads, -1)
         key, value = (part.reshape(*shape, 1, -1) for part in (key, value))
         if self.frequencies is not None:
-            angle = self._angles(x.shape[2], x.shape[3])
-            query, key = turned(query, angle), turned(key, angle)
+            query, key = rotated(self._angles(x.shape[2], x.shape[3]), query, key)
         key, value = (part.expand(*shape, heads // kv_heads, -1) for part in (key, value))
         query, key, value = (part.flatten(2, 3).transpose(1, 2) for part in (query, key, value))
         visible = None if board.mask is None else board.mask.flatten(2)[:, :, None, :] > 0
-        mixed = mixed_by_scores(query, key, value, visible)
+        mixed = attend(query, key, value, visible)
         return board.cut(planes_of(rows + self.last(mixed.transpose(1, 2).flatten(2)), x))
 
     def _angles(self, height: int, width: int) -> Tensor:
-        """Return the angle [P, key heads or 1, 1, pairs] by which each point turns each pair."""
+        """Return the angle [P, key heads or 1, 1, pairs] by which each point rotates each pair."""
         steps = torch.arange(max(height, width), device=self.frequencies.device, dtype=torch.float32)
         by_x, by_y = (steps[:, None, None] * self.frequencies[:, :, axis] for axis in range(2))
         return (by_y[:height, None] + by_x[None, :width]).flatten(0, 1)[:, :, None]

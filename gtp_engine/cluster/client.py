@@ -158,8 +158,8 @@ class ClusterPool:
 
     def run(self, batches: Iterable[Batch], keep: Callable[[Unit, bytes], None]) -> None:
         """Do all units, as Pool.run does. A unit that fails is tried again elsewhere, and in the end set aside; the
-        others are done all the same. Raises what `keep` raises, and UserError for units that were
-        set aside and for a cluster that is lost."""
+        others are done all the same. Raises what `keep` raises, and UserError for units that were set aside and for a
+        cluster that is lost."""
         work = self._work(chain.from_iterable(batch.units for batch in batches), keep)
         running = asyncio.run_coroutine_threadsafe(work, self._client.loop.asyncio_loop)
         try:

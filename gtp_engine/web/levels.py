@@ -92,10 +92,15 @@ class Level:
     """1 is the weakest."""
 
     @property
+    def elo(self) -> int | None:
+        """Elo above GNU Go 3.8 at its level 1, as calibrated; None of the last level, which nobody knows."""
+        return None if self.id == FULL else WEAKEST + STEP * (self.id - 1)
+
+    @property
     def name(self) -> str:
-        """What pages call it."""
-        above = WEAKEST + STEP * (self.id - 1)
-        if self.id == FULL:
+        """What programs call it."""
+        above = self.elo
+        if above is None:
             return "full strength"
         return (
             f"{abs(above)} Elo {'above' if above > 0 else 'below'} GNU Go" if above else "about GNU Go at its level 1"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gtp_engine.web.levels import FULL, LEVELS, STEP, WEAKEST
+from gtp_engine.web.levels import LEVELS
 from gtp_engine.web.refusals import Refusal
 from nets.at_hand import AtHand, at_hand
 
@@ -28,7 +28,7 @@ def levels() -> dict[int, str]:
 
 def told_levels() -> list[dict[str, Any]]:
     """Return what pages are told of the levels. `elo`: above GNU Go at its level 1, null where nobody knows."""
-    elo = {each: WEAKEST + STEP * (each - 1) for each in LEVELS if each != FULL}
+    elo = {number: level.elo for number, level in LEVELS.items()}
     return [
         {"id": each, "name": name, "is_rank": each in RANKS, "elo": elo.get(each)} for each, name in levels().items()
     ]

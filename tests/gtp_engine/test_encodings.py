@@ -90,7 +90,7 @@ def run(words: tuple[str, ...], encoding: str, folder: Path) -> Done:
     """Run a command in this process, in a new folder with a record in it, at a terminal of this encoding."""
     folder.mkdir()
     (folder / f"{NAME}.sgf").write_text(RECORD, encoding=UTF_8)
-    (folder / f"{NAME}.toml").write_text(f"cpuct = '{NAME}'\n", encoding=UTF_8)
+    (folder / f"{NAME}.toml").write_text(f"cpuct = {NAME}\n", encoding=UTF_8)
     for engine, command in ENGINES.items():
         words = tuple(word.replace(engine, command) for word in words)
     raw = [io.BytesIO(os.fsencode(ANSWERS)), io.BytesIO(), io.BytesIO()]

@@ -25,9 +25,7 @@ from training.errors import TrainingError
 from training.files import read_network
 from training.labels.batches import Batch, BatchLoader
 from training.labels.komi_balancing import choose_balanced, with_balanced_komi
-from training.labels.samples import (
-    Origin,
-)
+from training.labels.samples import Origin
 from training.labels.targets import Targets, targets_from_records, targets_from_teacher
 from training.network import Network, NetworkEvaluation, check_teacher, load_network
 from training.positions.canvas import OFF_BOARD, REPLY, PendingPolicy, board_cells
