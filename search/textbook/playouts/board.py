@@ -101,24 +101,6 @@ def load_position(b, pos):
 
 
 @kernel
-def copy_board(target, source):
-    """Copy a board field by field, because numba assigns whole records slowly."""
-    for point in range(N_POINTS):
-        target.liberties[point] = source.liberties[point]
-        target.board[point] = source.board[point]
-        target.around[point] = source.around[point]
-        target.chain[point] = source.chain[point]
-        target.next[point] = source.next[point]
-        target.stones[point] = source.stones[point]
-        target.empties[point] = source.empties[point]
-        target.slot[point] = source.slot[point]
-    target.n_empties = source.n_empties
-    target.on_board[BLACK] = source.on_board[BLACK]
-    target.on_board[WHITE] = source.on_board[WHITE]
-    target.ko = source.ko
-
-
-@kernel
 def in_atari(b, head):
     """Return whether the chain with this head has exactly one liberty."""
     return _is_one_point(b.liberties[head])

@@ -315,18 +315,23 @@ def evaluate(pos, rules, buffers):
             if buffers.area[point] != EMPTY:
                 buffers.ownership[point] += 1 if buffers.area[point] == WHITE else -1
     else:
-        b = buffers.board[0]
-        load_position(b, pos)
-        playout(
-            b, np.int64(pos.to_play), np.int64(pos.recent[0]), buffers.tools, MOVES_PER_POINT * pos.width * pos.height
-        )
-        # Each side's stones in a playout cost the same under territory rules: what counts is the area.
-        score = area_score(b) + pos.white_bonus + rules.komi + rules.handicap_bonus
-        add_ownership(b, pos, buffers.ownership)
+        score = playout_score(pos, rules, buffers)
+        add_ownership(buffers.board[0], pos, buffers.ownership)
     buffers.totals[0] += 1.0
     buffers.totals[1] += score
     buffers.totals[2] += score * score
     return score
+
+
+@kernel
+def playout_score(pos, rules, buffers):
+    """Play the POSITION `pos` to its end on `buffers.board`. Returns the score, white minus black."""
+    b = buffers.board[0]
+    load_position(b, pos)
+    limit = MOVES_PER_POINT * pos.width * pos.height
+    playout(b, np.int64(pos.to_play), np.int64(pos.recent[0]), buffers.tools, limit)
+    # Each side's stones in a playout cost the same under territory rules: what counts is the area.
+    return area_score(b) + pos.white_bonus + rules.komi + rules.handicap_bonus
 
 
 @kernel
