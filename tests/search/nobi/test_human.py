@@ -18,12 +18,11 @@ from nets.evaluator import ConstantEvaluator, Evaluation, EvaluationRequest, Eva
 from search.nobi.move_choice import with_peoples_choice
 from search.nobi.parameters import HumanParameters, SearchParameters
 from search.nobi.player import PuctPlayer
-from search.nobi.tree.nodes import ROOT
 from search.request import ReportRequest, SearchRequest
 from search.result import MoveInfo, SearchResult
 from tests.search.evaluators import FancifulEvaluator
 from tests.search.nobi.test_move_choice import info
-from tests.search.searches import SMALL, visits
+from tests.search.searches import SMALL, tree_of, visits
 from tests.systems import PATIENCE
 
 A, B, C = (point_at(x, 0) for x in range(3))
@@ -166,9 +165,7 @@ def test_more_than_all_visits_go_by_people(make: Make) -> None:
 
 
 def root_visits(player: PuctPlayer) -> int:
-    tree = player.searcher.tree
-    assert tree is not None
-    return int(tree.space.tree.nodes[tree.space.tree.used[ROOT]]["visits"])
+    return int(tree_of(player).root["visits"])
 
 
 def test_weightless_visits_count_for_their_move_alone(make: Make) -> None:

@@ -10,12 +10,12 @@ from go_rules.points import BLACK, PASS, WHITE, board_points, from_vertex, to_ve
 from go_rules.rule_names import preset
 from go_rules.rules import KO_SIMPLE
 from nets.evaluator import ConstantEvaluator
-from search.nobi.tree.nodes import NODES, ROOT, TERMINAL
+from search.nobi.tree.nodes import NODES, TERMINAL
 from search.request import Limits, SearchRequest
 from search.result import SearchResult
 from tests.go_rules.diagrams import game_from
 from tests.search.evaluators import CountingEvaluator, FancifulEvaluator
-from tests.search.searches import Maker, visits
+from tests.search.searches import Maker, edges_of, tree_of, visits
 
 TROMP_TAYLOR = preset("tromp-taylor")[0]
 CHINESE = preset("chinese-ogs")[0]
@@ -72,10 +72,8 @@ def test_terminal_values_are_exact(make: Maker) -> None:
     game.play(BLACK, PASS)
     player = make(ConstantEvaluator(), conservative_pass=False)
     player.search(SearchRequest(game, WHITE, visits(50)))
-    tree = player.searcher.tree
-    assert tree is not None
-    space = tree.space
-    terminal = space.tree.nodes[: int(space.tree.used[NODES])]
+    tree = tree_of(player).space.tree
+    terminal = tree.nodes[: int(tree.used[NODES])]
     terminal = terminal[terminal["state"] == TERMINAL]
     assert len(terminal) >= 1
     assert (terminal["win_loss"] == -1.0).all()
@@ -99,19 +97,12 @@ def test_superko_is_known_inside_the_tree(make: Maker) -> None:
     assert game.is_legal(WHITE, take)
     player = make(FancifulEvaluator(), root_symmetry_pruning=False)
     player.search(SearchRequest(game, WHITE, visits(3000)))
-    tree = player.searcher.tree
-    assert tree is not None
-    space = tree.space
-    tree = space.tree
-    root = tree.nodes[int(tree.used[ROOT])]
-    after = None
-    for edge in tree.edges[root["edges"] : root["edges"] + root["n_edges"]]:
-        if space.context["points"][0, edge["move"]] == take:
-            after = tree.nodes[edge["child"]]
-    assert after is not None
-    replies = tree.edges[after["edges"] : after["edges"] + after["n_edges"]]
+    tree = tree_of(player)
+    points = tree.space.context["points"][0]
+    after = next(edge["child"] for edge in edges_of(tree, tree.root) if points[edge["move"]] == take)
+    replies = edges_of(tree, tree.space.tree.nodes[after])
     assert len(replies) > 3
-    assert retake not in {int(space.context["points"][0, edge["move"]]) for edge in replies}
+    assert retake not in points[replies["move"]]
 
 
 def test_plays_whole_games(make: Maker) -> None:
