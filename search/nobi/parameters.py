@@ -282,19 +282,18 @@ class SearchParameters(
     def check_memory(self) -> None:
         """Raise ParameterError if tree, cache and the workers' buffers are too large together for this machine."""
         workers = self.workers or usable_cores()
-        values = {"memory": self.memory, "cache_memory": self.cache_memory, "batch": self.batch}
         needs = {
             "memory": self.memory * MEGABYTE,
             "cache_memory": self.cache_memory * MEGABYTE,
             "batch": workers * (self.batch or USUAL_BATCH) * LEAF_BYTES,
         }
         if self.workers == 0:
-            require_memory(needs, values)
+            require_memory(needs, vars(self))
             return
-        values["workers"], needs["workers"] = self.workers, self.workers * thread_bytes()
+        needs["workers"] = self.workers * thread_bytes()
         if self.workers > self.batch:
             needs["workers"] += needs.pop("batch")
-        require_memory(needs, values, usable_cores() * thread_bytes())
+        require_memory(needs, vars(self), usable_cores() * thread_bytes())
 
 
 @dataclass(frozen=True)

@@ -158,7 +158,7 @@ class LeafBatch:
         parts = np.array_split(np.arange(self.count), min(threads.number, self.count))
         if len(parts) == 1:
             return part(parts[0])
-        answers = list(threads.pool().map(part, parts))
+        answers = list(threads.pool.map(part, parts))
         return Evaluation(*(np.concatenate(column) for column in zip(*answers, strict=True)))
 
     def _add_owners(self, evaluation: Evaluation) -> None:

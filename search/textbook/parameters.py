@@ -49,7 +49,7 @@ class TreeParameters(TextbookParameters, TreeSearchParameters, section="tree", t
 
     def check_memory(self) -> None:
         """Raise ParameterError if this machine has no memory for two such trees: a move copies one to another."""
-        require_memory({"memory": 2 * self.memory * MEGABYTE}, {"memory": self.memory})
+        require_memory({"memory": 2 * self.memory * MEGABYTE}, vars(self))
 
 
 @dataclass(frozen=True)
