@@ -18,7 +18,7 @@ from go_rules.points import BLACK, NO_POINT
 from nobi_machine.jit import kernel
 from search.request import Limits, SearchRequest
 from search.textbook.players import TextbookPlayer
-from search.textbook.playouts.board import area_score, load_position, new_playout_boards
+from search.textbook.playouts.board import PLAYOUT_BOARD, area_score, load_position
 from search.textbook.playouts.playout import GUIDED, MOVES_PER_POINT, PlayoutTools, new_policy, new_tools, playout
 
 ROUND = 200
@@ -39,7 +39,7 @@ def run_playouts(board, position, tools, n, max_moves):
 
 def measure(size: int, tools: PlayoutTools, seconds: float) -> dict[str, float]:
     """Playouts from the empty board for `seconds`."""
-    board, position = new_playout_boards(1)[0], Game(size, size).position
+    board, position = np.zeros(1, PLAYOUT_BOARD)[0], Game(size, size).position
     limit = MOVES_PER_POINT * size * size
     run_playouts(board, position, tools, 1, limit)
     done = moves = score = 0

@@ -35,6 +35,7 @@ PLAYOUT_BOARD = np.dtype(
     ],
     align=True,
 )
+"""Not ready for use before `load_position` has filled it."""
 
 AROUND = (-STRIDE, -1, 1, STRIDE, -STRIDE - 1, -STRIDE + 1, STRIDE - 1, STRIDE + 1)
 """Offsets of the eight neighbours: north, west, east, south, then the diagonals."""
@@ -56,11 +57,6 @@ AROUND_OFFSETS = np.array(AROUND).astype(np.uint64)
 def beside(point, i):
     """Return the neighbour of `point` to the north (i = 0), west (1), east (2) or south (3), as an unsigned index."""
     return np.uint64(point) + AROUND_OFFSETS[i]
-
-
-def new_playout_boards(n: int) -> np.ndarray:
-    """Make an array of `n` playout boards, not ready for use: `load_position` fills one."""
-    return np.zeros(n, PLAYOUT_BOARD)
 
 
 @kernel

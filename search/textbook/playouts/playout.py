@@ -23,6 +23,7 @@ from go_rules.scoring import tromp_taylor_area
 from nobi_machine.jit import kernel
 from search.textbook.playouts.board import (
     AROUND_OFFSETS,
+    PLAYOUT_BOARD,
     area_score,
     beside,
     in_atari,
@@ -30,7 +31,6 @@ from search.textbook.playouts.board import (
     is_self_atari,
     last_liberty,
     load_position,
-    new_playout_boards,
     owner_of_empty,
     place,
     stones_beside,
@@ -293,7 +293,7 @@ class PlayoutBuffers(NamedTuple):
 def new_playout_buffers(tools: PlayoutTools) -> PlayoutBuffers:
     """Make the memory of one thread, whose playouts use these tools."""
     return PlayoutBuffers(
-        board=new_playout_boards(1),
+        board=np.zeros(1, PLAYOUT_BOARD),
         tools=tools,
         area=np.zeros(N_POINTS, np.int8),
         ownership=np.zeros(N_POINTS, np.int64),

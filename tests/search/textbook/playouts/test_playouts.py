@@ -17,12 +17,12 @@ from go_rules.scoring import tromp_taylor_area
 from search.textbook.playouts import board as playout_board
 from search.textbook.playouts.board import (
     AROUND,
+    PLAYOUT_BOARD,
     area_score,
     in_atari,
     is_capture_or_joins,
     is_self_atari,
     load_position,
-    new_playout_boards,
     place,
 )
 from search.textbook.playouts.patterns import EMPTY_NEIGHBOUR, PATTERN, playout_table
@@ -44,15 +44,18 @@ SIZES = [(1, 1), (2, 2), (1, 7), (5, 5), (9, 9), (13, 6), (19, 19), (25, 25)]
 
 
 def board_of(game: Game) -> np.void:
-    b = new_playout_boards(1)[0]
-    load_position(b, game.position)
+    return board_at(game.position)
+
+
+def board_at(position: np.void) -> np.void:
+    b: np.void = np.zeros(1, PLAYOUT_BOARD)[0]
+    load_position(b, position)
     return b
 
 
 def assert_same(b: np.void, pos: np.void) -> None:
     """Everything the playout board knows, recomputed from the exact position."""
-    fresh = new_playout_boards(1)[0]
-    load_position(fresh, pos)
+    fresh = board_at(pos)
     assert (b["board"] == pos["board"]).all()
     on_board = [p for p in range(N_POINTS) if pos["board"][p] in (EMPTY, BLACK, WHITE)]
     assert (b["around"][on_board] == fresh["around"][on_board]).all()
