@@ -18,7 +18,7 @@ from go_rules.points import BLACK, NO_POINT
 from nobi_machine.jit import kernel
 from search.request import Limits, SearchRequest
 from search.textbook.players import TextbookPlayer
-from search.textbook.playouts.board import area_score, copy_board, load_position, new_playout_boards
+from search.textbook.playouts.board import PLAYOUT_BOARD, area_score, load_position
 from search.textbook.playouts.playout import GUIDED, MOVES_PER_POINT, PlayoutTools, new_policy, new_tools, playout
 
 ROUND = 200
@@ -26,27 +26,26 @@ ROUND = 200
 
 
 @kernel
-def run_playouts(boards, tools, n, max_moves):
-    """`n` playouts from `boards[0]`, black first; returns the sums of their moves and scores."""
+def run_playouts(board, position, tools, n, max_moves):
+    """`n` playouts from a position, black first; returns the sums of their moves and scores."""
     moves = 0
     score = 0
     for _ in range(n):
-        copy_board(boards[1], boards[0])
-        moves += playout(boards[1], BLACK, NO_POINT, tools, max_moves)
-        score += area_score(boards[1])
+        load_position(board, position)
+        moves += playout(board, BLACK, NO_POINT, tools, max_moves)
+        score += area_score(board)
     return moves, score
 
 
 def measure(size: int, tools: PlayoutTools, seconds: float) -> dict[str, float]:
     """Playouts from the empty board for `seconds`."""
-    boards = new_playout_boards(2)
-    load_position(boards[0], Game(size, size).position)
+    board, position = np.zeros(1, PLAYOUT_BOARD)[0], Game(size, size).position
     limit = MOVES_PER_POINT * size * size
-    run_playouts(boards, tools, 1, limit)
+    run_playouts(board, position, tools, 1, limit)
     done = moves = score = 0
     started = time.process_time()
     while (elapsed := time.process_time() - started) < seconds:
-        more_moves, more_score = run_playouts(boards, tools, ROUND, limit)
+        more_moves, more_score = run_playouts(board, position, tools, ROUND, limit)
         done, moves, score = done + ROUND, moves + more_moves, score + more_score
     return {
         "per_second": done / elapsed,

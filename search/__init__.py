@@ -1,5 +1,2 @@
-"""Ways of choosing moves. The interface is here; each way has a folder.
-
-`puct` has the full search with a network, `textbook` the published ones, with networks and with playouts, and `policy`
-does not search. gtp_engine/players.py lists the players by name.
-"""
+"""Ways of choosing moves: the interface is here; `nobi` has the full search with a network, `textbook` the published
+ones, `reference` one in plain Python. gtp_engine/players.py lists the players by name."""

@@ -65,21 +65,15 @@ class TreeSearchParameters(ParameterTable, section="trees", title="All searches 
     """What all searches have that grow a tree."""
 
     virtual_loss: float = parameter(
-        1.0,
-        "Losses a visit under way counts for.",
-        unit="visits",
-        low=0.0,
-        high=1000.0,
+        1.0, "Losses a visit under way counts for.", unit="visits", low=0.0, high=1000.0,
         kata="numVirtualLossesPerThread",
-    )
+    )  # fmt: skip
     memory: int = parameter(
         1024,
         "Memory for the tree; where none is named, at most half of what the machine has for a search (a quarter for "
         "the players of the textbook).",
-        unit="MB",
-        low=4,
-        high=1 << 20,
-    )
+        unit="MB", low=4, high=1 << 20,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -95,14 +95,11 @@ def excluded_until(filter: MoveFilter | None) -> NDArray[np.int16]:
     out = np.zeros((3, N_POINTS), np.int16)
     if filter is None:
         return out
-    for colour, avoided in filter.avoid.items():
-        for points, depth in avoided:
-            for point in points:
-                out[colour, point] = max(out[colour, point], min(depth, 32767))
-    for colour, (points, depth) in filter.allow.items():
-        others = np.ones(N_POINTS, bool)
-        others[list(points)] = False
-        out[colour, others] = np.maximum(out[colour, others], min(depth, 32767))
+    excluded = [(colour, points, depth) for colour, avoided in filter.avoid.items() for points, depth in avoided]
+    everything = frozenset(range(N_POINTS))
+    excluded += [(colour, everything - points, depth) for colour, (points, depth) in filter.allow.items()]
+    for colour, points, depth in excluded:
+        out[colour, list(points)] = np.maximum(out[colour, list(points)], min(depth, 32767))
     return out
 
 
@@ -132,14 +129,9 @@ class ReportRequest:
 
     @classmethod
     def of(
-        cls,
-        callback: Callable[[SearchResult], None],
-        flags: Collection[str],
-        every: float,
-        first: float | None = None,
+        cls, callback: Callable[[SearchResult], None], flags: Collection[str], every: float, first: float | None = None
     ) -> ReportRequest:
-        """Make the request that flags of an analysis ask for, `ownership` and its like: KataGo's names in small
-        letters."""
+        """Make the request that an analysis asks for by flags: `ownership` and its like, KataGo's in small letters."""
         names = ("ownership", "ownershipstdev", "movesownership", "movesownershipstdev")
         return cls(callback, every, first, *(name in flags for name in names))
 

@@ -172,7 +172,7 @@ class GameTree:
                 forget_unreachable(tree, space.context, places)
             dropped = int(np.count_nonzero(places == NONE))
             if dropped >= max(FEWEST_DROPPED, len(places) - dropped):
-                self._collect_garbage(places, may_take, request.course)
+                self.collect_garbage(places, may_take, request.course)
         self.symmetries = (0,)
         if parameters.root_symmetry_pruning and request.filter is None:
             self.symmetries = board_symmetries(game, colour, space.permutations, space.points)
@@ -188,11 +188,8 @@ class GameTree:
             self.symmetries,
         )
 
-    def collect_garbage(self, seconds: float, course: Course) -> bool:
-        """Drop all nodes that the root does not lead to, unless that may take longer. Returns whether it was done."""
-        return self._collect_garbage(reachable(self.space.tree), seconds, course)
-
-    def _collect_garbage(self, places: NDArray[np.int32], seconds: float, course: Course) -> bool:
+    def collect_garbage(self, places: NDArray[np.int32], seconds: float, course: Course) -> bool:
+        """Drop all nodes that are not `reachable`, unless that may take longer. Returns whether it was done."""
         kept = int(np.count_nonzero(places != NONE))
         tree = self.space.tree
         expected = len(places) * SECONDS_A_NODE + kept * SECONDS_A_NODE_KEPT + len(tree.table) * SECONDS_A_KEY

@@ -30,6 +30,7 @@ class SearchParameters(
 ):
     """The search's parameters. Utilities are in [-1.4, 1.4] by default: winning chance plus score terms."""
 
+    # fmt: off
     # --- Utility: what is maximised ---------------------------------------------------------------------------
     win_loss_factor: float = parameter(
         1.0, "Weight of winning and losing in the utility.", low=0.0, high=1.0, kata="winLossUtilityFactor"
@@ -41,18 +42,11 @@ class SearchParameters(
         0.3, "Weight of the score relative to the present game's.", low=0.0, high=1.0, kata="dynamicScoreUtilityFactor"
     )
     dynamic_score_center_zero_weight: float = parameter(
-        0.2,
-        "How far the dynamic score's centre is pulled towards 0.",
-        low=0.0,
-        high=1.0,
+        0.2, "How far the dynamic score's centre is pulled towards 0.", low=0.0, high=1.0,
         kata="dynamicScoreCenterZeroWeight",
     )
     dynamic_score_center_scale: float = parameter(
-        0.75,
-        "Width of the dynamic score's S curve.",
-        unit="square roots of the board's area",
-        low=0.2,
-        high=5.0,
+        0.75, "Width of the dynamic score's S curve.", unit="square roots of the board's area", low=0.2, high=5.0,
         kata="dynamicScoreCenterScale",
     )
     no_result_utility: float = parameter(
@@ -74,28 +68,18 @@ class SearchParameters(
         0.4, "Standard deviation of the utility taken for normal.", low=0.01, high=10.0, kata="cpuctUtilityStdevPrior"
     )
     cpuct_stdev_prior_weight: float = parameter(
-        2.0,
-        "Weight of that prior in the estimate of a node's own standard deviation.",
-        unit="visits",
-        low=0.0,
-        high=100.0,
-        kata="cpuctUtilityStdevPriorWeight",
+        2.0, "Weight of that prior in the estimate of a node's own standard deviation.", unit="visits",
+        low=0.0, high=100.0, kata="cpuctUtilityStdevPriorWeight",
     )
     cpuct_stdev_scale: float = parameter(
-        0.85,
-        "How much exploration follows the node's standard deviation.",
-        low=0.0,
-        high=1.0,
+        0.85, "How much exploration follows the node's standard deviation.", low=0.0, high=1.0,
         kata="cpuctUtilityStdevScale",
     )
     fpu_reduction: float = parameter(
         0.2, "Unvisited moves are this much worse than the node, at most.", low=0.0, high=2.0, kata="fpuReductionMax"
     )
     root_fpu_reduction: float = parameter(
-        0.1,
-        "The same for the root's unvisited moves (0 while root noise is on).",
-        low=0.0,
-        high=2.0,
+        0.1, "The same for the root's unvisited moves (0 while root noise is on).", low=0.0, high=2.0,
         kata="rootFpuReductionMax",
     )
     fpu_loss_proportion: float = parameter(
@@ -105,10 +89,7 @@ class SearchParameters(
         0.0, "Share of a certain loss in the root's unvisited moves.", low=0.0, high=1.0, kata="rootFpuLossProp"
     )
     fpu_parent_power: float = parameter(
-        2.0,
-        "How fast the node's average replaces its own evaluation as the visited policy grows.",
-        low=0.0,
-        high=5.0,
+        2.0, "How fast the node's average replaces its own evaluation as the visited policy grows.", low=0.0, high=5.0,
         kata="fpuParentWeightByVisitedPolicyPow",
     )
     graph_search: bool = parameter(
@@ -118,10 +99,7 @@ class SearchParameters(
         11,
         "A position is shared only if the last move's chain and the empty points around it are more than this; others "
         "might differ by superko.",
-        unit="points",
-        low=3,
-        high=50,
-        kata="graphSearchRepBound",
+        unit="points", low=3, high=50, kata="graphSearchRepBound",
     )
 
     # --- Backup: how children make up their parent's value ----------------------------------------------------
@@ -132,10 +110,7 @@ class SearchParameters(
         True, "Ignore visits beyond twice a bad move's policy share in its parent's value.", kata="useNoisePruning"
     )
     noise_prune_scale: float = parameter(
-        0.15,
-        "Utility gap at which most of that surplus is ignored.",
-        low=0.001,
-        high=10.0,
+        0.15, "Utility gap at which most of that surplus is ignored.", low=0.001, high=10.0,
         kata="noisePruneUtilityScale",
     )
     uncertainty: bool = parameter(
@@ -145,31 +120,19 @@ class SearchParameters(
         0.25, "Utility error at which an evaluation weighs about 1.", low=0.0001, high=1.0, kata="uncertaintyCoeff"
     )
     uncertainty_max_weight: float = parameter(
-        8.0,
-        "Weight of an evaluation without error, and of a finished game.",
-        low=1.0,
-        high=100.0,
+        8.0, "Weight of an evaluation without error, and of a finished game.", low=1.0, high=100.0,
         kata="uncertaintyMaxWeight",
     )
     subtree_bias_factor: float = parameter(
-        0.45,
-        "Correct evaluations by what searching showed after similar local moves.",
-        low=0.0,
-        high=1.0,
+        0.45, "Correct evaluations by what searching showed after similar local moves.", low=0.0, high=1.0,
         kata="subtreeValueBiasFactor",
     )
     subtree_bias_exponent: float = parameter(
-        0.85,
-        "A node counts in that correction with the weight of its children to this power.",
-        low=0.0,
-        high=1.0,
+        0.85, "A node counts in that correction with the weight of its children to this power.", low=0.0, high=1.0,
         kata="subtreeValueBiasWeightExponent",
     )
     subtree_bias_free: float = parameter(
-        0.8,
-        "Share of the experience forgotten with the subtree it came from.",
-        low=0.0,
-        high=1.0,
+        0.8, "Share of the experience forgotten with the subtree it came from.", low=0.0, high=1.0,
         kata="subtreeValueBiasFreeProp",
     )
 
@@ -209,26 +172,16 @@ class SearchParameters(
     )
     analysis_ignore_history: bool = parameter(False, "The same in analysis.", kata="analysisIgnorePreRootHistory")
     playout_doublings: float = parameter(
-        0.0,
-        "Play as if one side searched so many times twice as much; for networks that learned this.",
-        unit="doublings",
-        low=-3.0,
-        high=3.0,
-        kata="playoutDoublingAdvantage",
+        0.0, "Play as if one side searched so many times twice as much; for networks that learned this.",
+        unit="doublings", low=-3.0, high=3.0, kata="playoutDoublingAdvantage",
     )
     playout_doublings_side: str = parameter(
-        "root",
-        "The side that does; root: whoever is to move.",
-        choices=("root", "black", "white"),
+        "root", "The side that does; root: whoever is to move.", choices=("root", "black", "white"),
         kata="playoutDoublingAdvantagePla",
     )
     handicap_doublings: float = parameter(
-        0.045,
-        "In games, while playout_doublings is 0: the most doublings for each point behind by handicap or komi.",
-        unit="doublings a point",
-        low=0.0,
-        high=0.5,
-        kata="dynamicPlayoutDoublingAdvantageCapPerOppLead",
+        0.045, "In games, while playout_doublings is 0: the most doublings for each point behind by handicap or komi.",
+        unit="doublings a point", low=0.0, high=0.5, kata="dynamicPlayoutDoublingAdvantageCapPerOppLead",
     )
 
     # --- Choosing the move ------------------------------------------------------------------------------------
@@ -239,60 +192,34 @@ class SearchParameters(
         0.5, "Randomness of the first moves.", low=0.0, high=5.0, kata="chosenMoveTemperatureEarly"
     )
     temperature_halflife: float = parameter(
-        19.0,
-        "How fast it goes from one to the other.",
-        unit="moves on 19x19",
-        low=0.1,
-        high=1e5,
+        19.0, "How fast it goes from one to the other.", unit="moves on 19x19", low=0.1, high=1e5,
         kata="chosenMoveTemperatureHalflife",
     )
     temperature_only_below: float = parameter(
-        1.0,
-        "Only moves with a smaller share of the visits are randomised.",
-        low=0.0,
-        high=1.0,
+        1.0, "Only moves with a smaller share of the visits are randomised.", low=0.0, high=1.0,
         kata="chosenMoveTemperatureOnlyBelowProb",
     )
     chosen_move_subtract: float = parameter(
-        0.0,
-        "Visits taken off each move before choosing; at most a 64th of the best move's.",
-        unit="visits",
-        low=0.0,
-        high=1e10,
-        kata="chosenMoveSubtract",
+        0.0, "Visits taken off each move before choosing; at most a 64th of the best move's.", unit="visits",
+        low=0.0, high=1e10, kata="chosenMoveSubtract",
     )
     chosen_move_prune: float = parameter(
-        1.0,
-        "Moves with fewer visits are never chosen; the limit is at most a 64th of the best move's visits.",
-        unit="visits",
-        low=0.0,
-        high=1e10,
-        kata="chosenMovePrune",
+        1.0, "Moves with fewer visits are never chosen; the limit is at most a 64th of the best move's visits.",
+        unit="visits", low=0.0, high=1e10, kata="chosenMovePrune",
     )
     lcb: bool = parameter(True, "Choose by lower confidence bound.", kata="useLcbForSelection")
     lcb_stdevs: float = parameter(
-        5.0,
-        "Width of that bound: how far below the mean it lies.",
-        unit="standard deviations",
-        low=1.0,
-        high=12.0,
+        5.0, "Width of that bound: how far below the mean it lies.", unit="standard deviations", low=1.0, high=12.0,
         kata="lcbStdevs",
     )
     lcb_min_weight: float = parameter(
-        0.15,
-        "Share of the most visited move's weight that a move needs to be considered.",
-        low=0.0,
-        high=1.0,
+        0.15, "Share of the most visited move's weight that a move needs to be considered.", low=0.0, high=1.0,
         kata="minVisitPropForLCB",
     )
 
     # --- Passing and resigning --------------------------------------------------------------------------------
     root_ending_bonus: float = parameter(
-        0.5,
-        "Discourages pointless moves inside settled areas.",
-        unit="points",
-        low=-1.0,
-        high=1.0,
+        0.5, "Discourages pointless moves inside settled areas.", unit="points", low=-1.0, high=1.0,
         kata="rootEndingBonusPoints",
     )
     root_prune_useless: bool = parameter(
@@ -315,49 +242,32 @@ class SearchParameters(
         3, "Resign only after so many lost searches in a row.", unit="moves", low=1, high=100, kata="resignConsecTurns"
     )
     resign_min_score: float = parameter(
-        3.0,
-        "Never resign a game closer than this.",
-        unit="points",
-        low=0.0,
-        high=1000.0,
+        3.0, "Never resign a game closer than this.", unit="points", low=0.0, high=1000.0,
         kata="resignMinScoreDifference",
     )
     resign_min_moves: float = parameter(
-        0.0,
-        "Never resign before so many moves.",
-        unit="moves per point of the board",
-        low=0.0,
-        high=1.0,
+        0.0, "Never resign before so many moves.", unit="moves per point of the board", low=0.0, high=1.0,
         kata="resignMinMovesPerBoardArea",
     )
 
     # --- The machine ------------------------------------------------------------------------------------------
     workers: int = parameter(
-        0,
-        "Searching threads; 0 is one per core this process may use.",
-        low=0,
-        high=1024,
-        kata="numSearchThreads",
+        0, "Searching threads; 0 is one per core this process may use.", low=0, high=1024, kata="numSearchThreads",
         commands=("gtp", "benchmark"),
     )
     batch: int = parameter(
         0,
         "Positions each of them has evaluated at a time; 0 is 4, 1 where one alone takes long, or what suits a device.",
-        unit="positions",
-        low=0,
-        high=1024,
-        commands=("gtp", "benchmark"),
+        unit="positions", low=0, high=1024, commands=("gtp", "benchmark"),
     )
     cache_memory: int = parameter(
-        128,
-        "Memory for past evaluations, two at least; where none is named, at most a sixteenth of that.",
-        unit="MB",
-        low=0,
-        high=1 << 20,
+        128, "Memory for past evaluations, two at least; where none is named, at most a sixteenth of that.", unit="MB",
+        low=0, high=1 << 20,
     )
     seed: int = parameter(
         -1, "Seed of random choices; -1 takes one from the system.", low=-1, high=(1 << 62), commands=("gtp", "play")
     )
+    # fmt: on
 
     def batch_for(self, evaluator: Evaluator, width: int, height: int) -> int:
         """Return how many positions of such boards each worker has evaluated at a time: at least 1."""
@@ -372,19 +282,18 @@ class SearchParameters(
     def check_memory(self) -> None:
         """Raise ParameterError if tree, cache and the workers' buffers are too large together for this machine."""
         workers = self.workers or usable_cores()
-        values = {"memory": self.memory, "cache_memory": self.cache_memory, "batch": self.batch}
         needs = {
             "memory": self.memory * MEGABYTE,
             "cache_memory": self.cache_memory * MEGABYTE,
             "batch": workers * (self.batch or USUAL_BATCH) * LEAF_BYTES,
         }
         if self.workers == 0:
-            require_memory(needs, values)
+            require_memory(needs, vars(self))
             return
-        values["workers"], needs["workers"] = self.workers, self.workers * thread_bytes()
+        needs["workers"] = self.workers * thread_bytes()
         if self.workers > self.batch:
             needs["workers"] += needs.pop("batch")
-        require_memory(needs, values, usable_cores() * thread_bytes())
+        require_memory(needs, vars(self), usable_cores() * thread_bytes())
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import time
 from collections.abc import Sequence
 
@@ -38,8 +39,8 @@ class PuctPlayer:
         self.human = human
         self._generator = np.random.default_rng(drawn_seed(self.parameters.seed))
         self._winrates = Winrates()
-        self._learned_doublings: dict[tuple[int, int], bool] = {}
-        """What the network was found to have learned, by the board's width and height."""
+        self._has_learned_doublings = functools.cache(functools.partial(has_learned_doublings, evaluator))
+        """Of a board's width and height."""
 
     @property
     def evaluator(self) -> Evaluator:
@@ -119,11 +120,6 @@ class PuctPlayer:
             return None
         doublings = handicap_doublings(game, parameters.handicap_doublings, self._winrates.of_white(game))
         return doublings if doublings != 0.0 and self._has_learned_doublings(game.width, game.height) else None
-
-    def _has_learned_doublings(self, width: int, height: int) -> bool:
-        if (width, height) not in self._learned_doublings:
-            self._learned_doublings[width, height] = has_learned_doublings(self.evaluator, width, height)
-        return self._learned_doublings[width, height]
 
     def clear(self) -> None:
         """Forget the tree, the cache and the winrates."""

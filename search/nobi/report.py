@@ -119,29 +119,20 @@ MAX_VARIATION = 60
 
 def take_snapshot(game_tree: GameTree, parameters: SearchParameters, run: RunningSearch) -> SearchResult:
     """Read the present state of a search into a result, with what its request asks for. Hold the search's lock."""
-    space, tree, request = game_tree.space, game_tree.space.tree, run.request.report
-    index = int(tree.used[ROOT])
-    node = tree.nodes[index]
+    space, report, node = game_tree.space, run.request.report, game_tree.root
     colour = int(node["to_play"])
     sign = 1.0 if colour == WHITE else -1.0
-    winrate = 0.5 + 0.5 * sign * float(node["win_loss"])
-    wants_ownership = request is not None and (request.ownership or request.ownership_stdev)
-    ownership, deviation = _ownership(space, index, sign) if wants_ownership else (None, None)
-    moves = _moves(space, parameters, index, sign, run.request)
+    owned: dict[str, Any] = {}
+    if report is not None and (report.ownership or report.ownership_stdev):
+        owned = _ownership(space, int(space.tree.used[ROOT]), sign, True, report.ownership_stdev)
+    moves = _moves(space, parameters, sign, run.request)
     if run.request.analysis and len(game_tree.symmetries) > 1:
         moves = _with_symmetric_moves(space, moves, game_tree.symmetries)
     return SearchResult(
         colour=colour,
         visits=int(node["visits"]),
-        winrate=min(1.0, max(0.0, winrate)),
-        utility=sign * float(node["utility"]),
-        score_mean=sign * float(node["score"]),
-        score_stdev=_stdev(node),
-        lead=sign * float(node["lead"]),
         weight=float(node["weight"]),
         moves=moves,
-        ownership=ownership,
-        ownership_stdev=deviation if request is not None and request.ownership_stdev else None,
         seconds=run.seconds(),
         new_visits=run.visits - run.first_visits,
         evaluations=sum(size * calls for size, calls in run.batches.items()),
@@ -149,6 +140,8 @@ def take_snapshot(game_tree: GameTree, parameters: SearchParameters, run: Runnin
         reason=run.reason or StopReason.VISITS,
         doublings=sign * float(space.context["settings"]["white_doublings"][0]),
         raw=game_tree.raw,
+        **_averages(node, sign),
+        **owned,
     )
 
 
@@ -169,15 +162,33 @@ def nothing_known(run: RunningSearch) -> SearchResult:
     )
 
 
-def _moves(
-    space: Workspace,
-    parameters: SearchParameters,
-    index: int,
-    sign: float,
-    asked: SearchRequest,
-) -> tuple[MoveInfo, ...]:
+def _averages(node: np.void, sign: float) -> dict[str, Any]:
+    """A node's averages, the root mover's view, as fields of a result or a move."""
+    score = float(node["score"])
+    return {
+        "winrate": min(1.0, max(0.0, 0.5 + 0.5 * sign * float(node["win_loss"]))),
+        "utility": sign * float(node["utility"]),
+        "score_mean": sign * score,
+        "score_stdev": max(0.0, float(node["score_sq"]) - score * score) ** 0.5,
+        "lead": sign * float(node["lead"]),
+    }
+
+
+def _ownership(space: Workspace, index: int, sign: float, mean: bool, stdev: bool) -> dict[str, Any]:
+    """Mean and standard deviation below a node, the root mover's view, as fields of a result or a move: those that are
+    asked for, where the tree keeps ownership."""
+    if not space.with_ownership or not (mean or stdev):
+        return {}
+    owners, deviation = tree_ownership(space.tree, index)
+    fields = {"ownership": np.float32(sign) * owners} if mean else {}
+    return {**fields, "ownership_stdev": deviation} if stdev else fields
+
+
+def _moves(space: Workspace, parameters: SearchParameters, sign: float, asked: SearchRequest) -> tuple[MoveInfo, ...]:
     """All root moves: those tried, best first, and then the others by prior."""
-    tree, request, of_people = space.tree, asked.report, asked.likelihoods is not None
+    tree, report, of_people = space.tree, asked.report, asked.likelihoods is not None
+    wanted = (False, False) if report is None else (report.moves_ownership, report.moves_ownership_stdev)
+    index = int(tree.used[ROOT])
     node = tree.nodes[index]
     count = int(node["n_edges"])
     ranks = np.zeros((3, space.area + 1))
@@ -196,28 +207,17 @@ def _moves(
     # The confidence interval is one of utility; this is the share that winning has in it, in winrate.
     radius = max(1e-30, float(space.context["settings"][0]["utility_radius"]))
     share = 0.5 * parameters.win_loss_factor / radius
-    moves = _tried(edges[tried], children[tried], ranks[:, tried], sign, share, [lines[i] for i in tried])
-    if request is not None and (request.moves_ownership or request.moves_ownership_stdev):
-        for i, child in enumerate(edges["child"][tried].tolist()):
-            owners, deviation = _ownership(space, child, sign)
-            moves[i] = dataclasses.replace(
-                moves[i],
-                ownership=owners if request.moves_ownership else None,
-                ownership_stdev=deviation if request.moves_ownership_stdev else None,
-            )
+    owned = [_ownership(space, child, sign, *wanted) for child in edges["child"][tried].tolist()]
+    moves = _tried(edges[tried], children[tried], ranks[:, tried], sign, share, [lines[i] for i in tried], owned)
     row = tree.priors[index]
     untried = np.flatnonzero(row)
     rest = list(zip(untried.tolist(), decode_priors(row[untried]).tolist(), strict=True))
     others = edges[~known & (edges["prior"] >= 0)]
     rest += zip(others["move"].tolist(), others["prior"].tolist(), strict=True)
     rest.sort(key=lambda item: (-item[1], item[0]))
-    ownership: dict[str, NDArray[np.float32] | None] = {}
-    if rest and request is not None and (request.moves_ownership or request.moves_ownership_stdev):
-        # Nothing is known of the position after such a move but what is known before it, as KataGo says it.
-        owners, deviation = _ownership(space, index, sign)
-        ownership["ownership"] = owners if request.moves_ownership else None
-        ownership["ownership_stdev"] = deviation if request.moves_ownership_stdev else None
-    return tuple(moves) + _untried(space, node, sign, rest, len(tried), ownership)
+    # Nothing is known of the position after such a move but what is known before it, as KataGo says it.
+    before = _ownership(space, index, sign, *wanted) if rest else {}
+    return tuple(moves) + _untried(space, node, sign, rest, len(tried), before)
 
 
 def _with_symmetric_moves(
@@ -273,8 +273,9 @@ def _tried(
     sign: float,
     share: float,
     lines: list[tuple[tuple[int, ...], ...]],
+    owned: list[dict[str, Any]],
 ) -> list[MoveInfo]:
-    """Moves with visits: by their edges, nodes, `ranks` [3, moves] as `rank_root` fills them, and variations."""
+    """Moves with visits: by their edges, nodes, `ranks` [3, moves] as `rank_root` fills them, variations, ownership."""
     # As columns, since to read a field of one record takes as long as all of a column.
     child = {name: children[name].astype(np.float64) for name in ("win_loss", "utility", "score", "score_sq", "lead")}
     winrate = np.clip(0.5 + 0.5 * sign * child["win_loss"], 0.0, 1.0)
@@ -303,8 +304,9 @@ def _tried(
             pv_visits=line[1],
             pv_edge_visits=line[2],
             **dict(zip(columns, row, strict=True)),
+            **owners,
         )
-        for order, (row, line) in enumerate(zip(rows, lines, strict=True))
+        for order, (row, line, owners) in enumerate(zip(rows, lines, owned, strict=True))
     ]
 
 
@@ -314,41 +316,26 @@ def _untried(
     sign: float,
     rest: list[tuple[int, float]],
     first: int,
-    ownership: dict[str, NDArray[np.float32] | None],
+    owned: dict[str, Any],
 ) -> tuple[MoveInfo, ...]:
-    """Moves without visits, (move index, prior), are shown with their parent's values; `first` is their order.
-    `ownership`: theirs, where it is asked for."""
+    """Moves without visits, (move index, prior), are shown with their parent's values; `first` is their order."""
     settings = space.context["settings"][0]
     shared: dict[str, Any] = {
         "visits": 0,
         "edge_visits": 0,
-        "winrate": min(1.0, max(0.0, 0.5 + 0.5 * sign * float(node["win_loss"]))),
-        "utility": sign * float(node["utility"]),
-        "score_mean": sign * float(node["score"]),
-        "score_stdev": _stdev(node),
-        "lead": sign * float(node["lead"]),
         "lcb": 0.0,
         "utility_lcb": -2.0 * float(settings["utility_radius"]) * float(settings["lcb_stdevs"]),
         "weight": 0.0,
         "pv_visits": (0,),
         "pv_edge_visits": (0,),
-        **ownership,
+        **_averages(node, sign),
+        **owned,
     }
     points = space.context["points"][0].tolist()
     return tuple(
         MoveInfo(point=points[move], prior=prior, order=first + i, pv=(points[move],), **shared)
         for i, (move, prior) in enumerate(rest)
     )
-
-
-def _ownership(
-    space: Workspace, index: int, sign: float
-) -> tuple[NDArray[np.float32], NDArray[np.float32]] | tuple[None, None]:
-    """Mean and standard deviation below a node, the root mover's view; None where the tree does not keep it."""
-    if not space.with_ownership:
-        return None, None
-    mean, deviation = tree_ownership(space.tree, index)
-    return np.float32(sign) * mean, deviation
 
 
 def _variations(space: Workspace, count: int) -> list[tuple[tuple[int, ...], ...]]:
@@ -371,8 +358,3 @@ def _until_the_end(line: tuple[tuple[int, ...], ...], passed: bool) -> tuple[tup
             return tuple(each[:length] for each in line)
         passed = point == PASS
     return line
-
-
-def _stdev(node: np.void) -> float:
-    score = float(node["score"])
-    return max(0.0, float(node["score_sq"]) - score * score) ** 0.5

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from go_rules.game import Game
 from go_rules.phases import pass_ends_phase
-from go_rules.points import EMPTY, NO_POINT, PASS, STRIDE, WALL, WHITE
+from go_rules.points import EMPTY, NO_POINT, PASS, WALL, WHITE, neighbours
 from go_rules.position import PHASE_CLEANUP_2
 from go_rules.rules import SCORING_AREA
 from go_rules.tactics.life import new_life_work, pass_alive_area
@@ -112,7 +112,7 @@ def useless_moves(game: Game, colour: int, safe: NDArray[np.int8], points: Seque
 def touches(position: np.void, point: int, colour: int) -> bool:
     """Return whether a stone of `colour` is next to the point."""
     board = position["board"]
-    return any(board[point + step] == colour for step in (-STRIDE, -1, 1, STRIDE))
+    return any(board[q] == colour for q in neighbours(point))
 
 
 def ending_bonuses(
@@ -149,21 +149,14 @@ def ending_bonuses(
 
 def captures(position: np.void, point: int, colour: int) -> bool:
     """Return whether a stone of `colour` at an empty point captures something."""
-    for step in (-STRIDE, -1, 1, STRIDE):
-        q = point + step
-        if position["board"][q] == 3 - colour and position["liberties"][position["chain"][q]] == 1:
-            return True
-    return False
+    theirs = [q for q in neighbours(point) if position["board"][q] == 3 - colour]
+    return any(position["liberties"][position["chain"][q]] == 1 for q in theirs)
 
 
 def connects(position: np.void, point: int, colour: int, safe: NDArray[np.int8]) -> bool:
     """Return whether a stone of `colour` joins two or more of its chains, not all of them pass-alive (`safe`)."""
-    chains = set()
-    for step in (-STRIDE, -1, 1, STRIDE):
-        q = point + step
-        if position["board"][q] == colour:
-            chains.add((int(position["chain"][q]), bool(safe[q] == colour)))
-    return len(chains) >= 2 and not all(alive for _, alive in chains)
+    own = [q for q in neighbours(point) if position["board"][q] == colour]
+    return len({int(position["chain"][q]) for q in own}) >= 2 and not all(safe[q] == colour for q in own)
 
 
 def board_symmetries(

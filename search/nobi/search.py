@@ -445,10 +445,8 @@ class Search:
         before = int(space.tree.used[NODES])
         self._abandon_outstanding()
         run.in_flight = 0
-        if (
-            not self.tree.collect_garbage(run.seconds_left(), run.course)
-            or space.tree.used[NODES] > FULL_SHARE * before
-        ):
+        is_done = self.tree.collect_garbage(reuse.reachable(space.tree), run.seconds_left(), run.course)
+        if not is_done or space.tree.used[NODES] > FULL_SHARE * before:
             run.end(StopReason.MEMORY)
 
 

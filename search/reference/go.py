@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from go_rules.game import Game
-from go_rules.points import BLACK, EAST, NORTH, PASS, SOUTH, WALL, WEST, from_vertex, to_vertex
+from go_rules.points import BLACK, PASS, WALL, from_vertex, neighbours, to_vertex
 from go_rules.rule_names import PRESETS
 from search.reference.mcts import FIRST, SECOND
 
@@ -32,5 +32,5 @@ class Go:
         return (0.5 if state.score() == 0 else float(state.score() < 0)) if state.is_over else None
 
     def _is_eye(self, state: Game, point: int) -> bool:
-        around = [state.position["board"][point + step] for step in (NORTH, WEST, EAST, SOUTH)]
-        return point != PASS and all(content in (state.to_play, WALL) for content in around)
+        board = state.position["board"]
+        return point != PASS and all(board[q] in (state.to_play, WALL) for q in neighbours(point))

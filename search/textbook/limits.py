@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,14 +130,7 @@ class Threads:
 
     def __init__(self, number: int, name: str) -> None:
         self.number = number
-        self._name = name
-        self._pool: concurrent.futures.ThreadPoolExecutor | None = None
-
-    def pool(self) -> concurrent.futures.ThreadPoolExecutor:
-        """Return the threads, which are started if they do not run yet."""
-        if self._pool is None:
-            self._pool = concurrent.futures.ThreadPoolExecutor(self.number, thread_name_prefix=self._name)
-        return self._pool
+        self.pool = ThreadPoolExecutor(number, thread_name_prefix=name)
 
     def run(
         self, work: Callable[[int, SharedLimits], None], run: SharedLimits, snapshot: Callable[[], SearchResult]
@@ -146,19 +139,17 @@ class Threads:
 
         Raises what `work` or the report's callback raises, and then no thread works on.
         """
-        futures: list[concurrent.futures.Future[None]] = []
+        futures: list[Future[None]] = []
         try:
-            futures += (self.pool().submit(work, i, run) for i in range(self.number))
-            while concurrent.futures.wait(futures, timeout=run.pause()).not_done:
+            futures += (self.pool.submit(work, i, run) for i in range(self.number))
+            while wait(futures, timeout=run.pause()).not_done:
                 run.look(snapshot)
         finally:
             run.end(StopReason.INTERRUPTED)
-            concurrent.futures.wait(futures)
+            wait(futures)
         for future in futures:
             future.result()
 
     def close(self) -> None:
         """End the threads. Whoever calls this has ended their search."""
-        if self._pool is not None:
-            self._pool.shutdown()
-            self._pool = None
+        self.pool.shutdown()

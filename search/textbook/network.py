@@ -27,8 +27,7 @@ from search.nobi.root import pass_alive, useless_moves
 from search.result import RawEvaluation
 from search.textbook.limits import Threads
 from search.textbook.parameters import AlphaZeroParameters
-from search.textbook.playouts.board import area_score, load_position
-from search.textbook.playouts.playout import MOVES_PER_POINT, playout
+from search.textbook.playouts.playout import playout_score
 from search.textbook.tree import (
     ROOT,
     children_of,
@@ -112,9 +111,8 @@ class LeafBatch:
         leaves, i = self._leaves, self.count
         leaves.path[i], leaves.depth[i], leaves.children[i] = buffers.path, depth, children
         leaves.colour[i] = buffers.stack["to_play"][buffers.length[1] - 1]
-        leaves.symmetry[i] = (
-            self._generator.integers(len(self._permutations)) if self._parameters.random_symmetry else 0
-        )
+        choices = len(self._permutations)
+        leaves.symmetry[i] = self._generator.integers(choices) if self._parameters.random_symmetry else 0
         permutation = self._permutations[leaves.symmetry[i]]
         encode_leaf(
             ctx, buffers, view, self._features, self._banned, permutation,
@@ -128,19 +126,9 @@ class LeafBatch:
         priors, and values, which are backed up. Returns the network's answer. Raises EvaluatorError."""
         evaluation = self._evaluate(threads)
         take_up(
-            nodes,
-            ctx,
-            buffers,
-            self._leaves,
-            self.count,
-            evaluation.policy,
-            evaluation.value,
-            evaluation.score,
-            self._permutations,
-            self.size[0],
-            self._uniform_share,
-            self._parameters.rollout_share,
-        )
+            nodes, ctx, buffers, self._leaves, self.count, evaluation.policy, evaluation.value, evaluation.score,
+            self._permutations, self.size[0], self._uniform_share, self._parameters.rollout_share,
+        )  # fmt: skip
         self._add_owners(evaluation)
         self.evaluations += self.count
         self.count = 0
@@ -170,7 +158,7 @@ class LeafBatch:
         parts = np.array_split(np.arange(self.count), min(threads.number, self.count))
         if len(parts) == 1:
             return part(parts[0])
-        answers = list(threads.pool().map(part, parts))
+        answers = list(threads.pool.map(part, parts))
         return Evaluation(*(np.concatenate(column) for column in zip(*answers, strict=True)))
 
     def _add_owners(self, evaluation: Evaluation) -> None:
@@ -211,18 +199,7 @@ def roll_out(ctx, buffers):
     Returns 1 if the side to move wins, 0 if it loses and 0.5 for a draw.
     """
     pos = buffers.stack[buffers.length[1] - 1]
-    rules = ctx.rules[0]
-    b = buffers.playouts.board[0]
-    load_position(b, pos)
-    playout(
-        b,
-        np.int64(pos.to_play),
-        np.int64(pos.recent[0]),
-        buffers.playouts.tools,
-        MOVES_PER_POINT * pos.width * pos.height,
-    )
-    # Each side's stones in a playout cost the same under territory rules: what counts is the area.
-    score = area_score(b) + pos.white_bonus + rules.komi + rules.handicap_bonus
+    score = playout_score(pos, ctx.rules[0], buffers.playouts)
     if pos.to_play != WHITE:
         score = -score
     return 1.0 if score > 0.0 else 0.0 if score < 0.0 else 0.5

@@ -31,8 +31,7 @@ class TextbookParameters(ParameterTable, section="textbook", title="All players 
     """What all textbook searches have."""
 
     early_stop: bool = parameter(
-        True,
-        "End a search once the rest of it cannot change the move; with a network, only where that saves time.",
+        True, "End a search once the rest of it cannot change the move; with a network, only where that saves time."
     )
 
 
@@ -50,7 +49,7 @@ class TreeParameters(TextbookParameters, TreeSearchParameters, section="tree", t
 
     def check_memory(self) -> None:
         """Raise ParameterError if this machine has no memory for two such trees: a move copies one to another."""
-        require_memory({"memory": 2 * self.memory * MEGABYTE}, {"memory": self.memory})
+        require_memory({"memory": 2 * self.memory * MEGABYTE}, vars(self))
 
 
 @dataclass(frozen=True)
@@ -88,10 +87,8 @@ class UctParameters(
         2500.0,
         "Visits with which a move's own mean weighs as much as any number of all-moves-as-first values; 0: no RAVE, as "
         "in uct.",
-        unit="visits",
-        low=0.0,
-        high=1e6,
-    )
+        unit="visits", low=0.0, high=1e6,
+    )  # fmt: skip
     expand_visits: float = parameter(6.0, "Visits before a node gets children.", unit="visits", low=1.0, high=1000.0)
 
     prior_weight: float = parameter(
@@ -133,10 +130,8 @@ class GumbelParameters(ParameterTable, section="gumbel", title="Gumbel AlphaZero
         8,
         "Simulations for each of these moves: with few simulations fewer moves are considered, at least four; 1 is as "
         "published.",
-        unit="visits",
-        low=1,
-        high=10**6,
-    )
+        unit="visits", low=1, high=10**6,
+    )  # fmt: skip
     c_visit: float = parameter(
         50.0, "Visits added to the most visited move's in the weight of Q.", unit="visits", low=0.0, high=1e6
     )
@@ -144,9 +139,8 @@ class GumbelParameters(ParameterTable, section="gumbel", title="Gumbel AlphaZero
         0.1,
         "Weight of Q, here in [-1, 1], next to the policy's logits; 0.5 here is the published 1 for Q in [0, 1], and "
         "0.1 won most with 16 and 32 visits.",
-        low=0.0,
-        high=1e3,
-    )
+        low=0.0, high=1e3,
+    )  # fmt: skip
     gumbel_noise: bool = parameter(
         False, "Draw the moves that are considered; without noise they are the policy's best."
     )
@@ -178,21 +172,15 @@ class AlphaZeroParameters(
     """
 
     leaves_in_flight: int = parameter(
-        8,
-        "Leaves evaluated together, once the root has eight times as many visits.",
-        unit="positions",
-        low=1,
-        high=1024,
-    )
+        8, "Leaves evaluated together, once the root has eight times as many visits.", unit="positions",
+        low=1, high=1024,
+    )  # fmt: skip
     dirichlet_noise: bool = parameter(False, "Dirichlet noise on the root's policy, as in self-play.")
     dirichlet_share: float = parameter(0.25, "The noise's share of the policy.", low=0.0, high=1.0)
     sampled_moves: int = parameter(
-        0,
-        "In so many first moves of a game, moves are drawn by their visits; AlphaGo Zero drew 30 in self-play.",
-        unit="moves",
-        low=0,
-        high=10000,
-    )
+        0, "In so many first moves of a game, moves are drawn by their visits; AlphaGo Zero drew 30 in self-play.",
+        unit="moves", low=0, high=10000,
+    )  # fmt: skip
     resign_below: float = parameter(0.0, "Resign below this winning chance; 0 never does.", low=0.0, high=0.5)
 
     def batch_for(self, _evaluator: Evaluator, _width: int, _height: int) -> int:

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from go_rules.game import Game
 from go_rules.phases import live_phase
-from go_rules.points import BLACK, EAST, EMPTY, NORTH, PASS, SOUTH, WEST, WHITE, board_points
+from go_rules.points import BLACK, EMPTY, PASS, WHITE, board_points, neighbours
 from go_rules.position import PHASE_MAIN
 from go_rules.random import below, drawn_seed, seed_state
 from go_rules.rules import SCORING_TERRITORY
@@ -48,7 +48,7 @@ SERIOUS_SHARE = 0.01
 WINRATE_TOLERANCE = 0.05
 """Under territory rules, a move's winrate must not be lower than the most visited move's by more than this."""
 SETTLED = 0.9
-"""|ownership| from which a point counts as decided."""
+"""|ownership| from which a point counts as decided, since nearly all playouts agree on its owner."""
 VISITS_BEFORE_RESIGNING = 1000
 """A search with fewer never ends in resigning."""
 MOVES_BEFORE_RESIGNING = 0.1
@@ -57,7 +57,8 @@ MOVES_BEFORE_RESIGNING = 0.1
 
 def choose_point(game: Game, result: SearchResult, parameters: PlayoutParameters) -> int:
     """Choose the point to play after a search, PASS or RESIGN."""
-    settled = _settled(game, result)
+    assert result.ownership is not None
+    settled = np.abs(result.ownership) >= SETTLED
     in_main_phase = live_phase(game.position, game.record) == PHASE_MAIN
     costs_points = game.rules.scoring == SCORING_TERRITORY and in_main_phase
     if not costs_points and _pass_wins(game, result.colour, settled):
@@ -86,36 +87,20 @@ def _is_lost(game: Game, result: SearchResult, parameters: PlayoutParameters) ->
 
 def _best_open_move(game: Game, result: SearchResult, settled: NDArray[np.bool_]) -> int:
     """The best of the moves about something that is not settled, PASS if no such move is good."""
-    open_points = _open_points(game, settled)
-    first = result.moves[0]
+    open_points, first = _open_points(game, settled), result.moves[0]
     for move in result.moves:
-        if (
-            move.point in open_points
-            and move.visits >= SERIOUS_SHARE * first.visits
-            and move.winrate >= first.winrate - WINRATE_TOLERANCE
-        ):
+        is_good = move.winrate >= first.winrate - WINRATE_TOLERANCE
+        if move.point in open_points and move.visits >= SERIOUS_SHARE * first.visits and is_good:
             return move.point
     return PASS
 
 
-def _settled(game: Game, result: SearchResult) -> NDArray[np.bool_]:
-    """[H*W]: where nearly all playouts agree on the owner."""
-    if result.ownership is None:
-        return np.zeros(game.width * game.height, bool)
-    return np.abs(result.ownership) >= SETTLED
-
-
 def _open_points(game: Game, settled: NDArray[np.bool_]) -> set[int]:
     """Empty points that are not settled or touch one that is not."""
-    points = board_points(game.width, game.height)
+    points, board = board_points(game.width, game.height), game.position["board"]
     unsettled = {point for point, done in zip(points, settled, strict=True) if not done}
-    board = game.position["board"]
-    return {
-        point
-        for point in points
-        if board[point] == EMPTY
-        and not unsettled.isdisjoint({point, point + NORTH, point + WEST, point + EAST, point + SOUTH})
-    }
+    empty = (point for point in points if board[point] == EMPTY)
+    return {point for point in empty if not unsettled.isdisjoint((point, *neighbours(point)))}
 
 
 FEWEST_CONSIDERED = 4
@@ -182,8 +167,8 @@ class TextbookPlayer:
         seed: int = -1,
     ) -> None:
         """`name`: of a row of TEXTBOOK. `evaluator`: the network of those that have one. `workers`: threads that
-        search, or that evaluate at once; 0 for one on each core. `seed`: with one worker and a limit of visits the same
-        one gives the same search; a negative one is new each time."""
+        search, or that evaluate at once; 0: one on each core. `seed`: of all random choices; with one worker and a
+        limit of visits the same one gives the same search; a negative one is new each time."""
         self.name = name
         row = TEXTBOOK[name]
         self.searcher = TreeSearch(name, parameters or row.parameters, row.rule, row.schedule, evaluator, workers, seed)

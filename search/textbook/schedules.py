@@ -13,7 +13,6 @@ A child of the root is named here by its place among them, the first being 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -176,7 +175,7 @@ class SequentialHalving(BestMean):
         count = max(1, min(visits, considered, len(logits)))
         self._remaining = np.argsort(-logits, kind="stable")[:count]
         """The children that are still considered, the best first."""
-        self._phases: Iterator[tuple[int, int]] = iter(phases(visits, count))
+        self._phases = iter(phases(visits, count))
         self._survived = np.zeros(len(logits), np.int64)
         """How many phases each child has come to, and its visits in this search."""
         self._visits = np.zeros(len(logits), np.int64)
@@ -213,10 +212,9 @@ class SequentialHalving(BestMean):
 
     def _begin_phase(self) -> bool:
         """Begin the next phase, if there is one."""
-        count, visits = next(self._phases, (0, 0))
-        self._remaining = self._remaining[:count] if count > 0 else self._remaining
-        self._left = visits
+        count, self._left = next(self._phases, (0, 0))
         if count > 0:
+            self._remaining = self._remaining[:count]
             self._survived[self._remaining] += 1
         return count > 0
 

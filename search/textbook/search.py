@@ -156,13 +156,11 @@ class TreeSearch:
         parameters: Parameters,
         rule: int,
         make_schedule: MakeSchedule,
-        evaluator: Evaluator | None = None,
-        workers: int = 0,
-        seed: int = -1,
+        evaluator: Evaluator | None,
+        workers: int,
+        seed: int,
     ) -> None:
-        """`rule`: of selection (rules.PUCT, ...). `evaluator`: the network; None for playouts. `workers`: threads that
-        search, or that evaluate at once; 0 stands for one on each core. `seed`: of all random choices; with one worker
-        and a limit of visits the same one gives the same search. A negative one is new each time."""
+        """`rule`: of selection (rules.PUCT, ...). The rest is as in `TextbookPlayer`."""
         self.evaluator = evaluator
         self.leaf = PLAYOUT if evaluator is None else NETWORK
         self.threads = Threads(workers or usable_cores(), name)

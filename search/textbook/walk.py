@@ -158,19 +158,15 @@ def place_root(ctx: Context, buffers: Buffers, request: SearchRequest) -> Contex
 
 @kernel
 def simulate(nodes, ctx, buffers, n):
-    """Run `n` iterations whose leaves are evaluated by playouts, or fewer if `ctx.stop` is set meanwhile.
-
-    Returns how many it ran.
-    """
-    for done in range(n):
+    """Run `n` iterations whose leaves are evaluated by playouts, or fewer if `ctx.stop` is set meanwhile."""
+    for _ in range(n):
         if ctx.stop[0] != 0:
-            return done
+            return
         depth = select(nodes, ctx, buffers, np.int64(NONE))
         leaf = buffers.stack[buffers.length[1] - 1]
         score = evaluate(leaf, ctx.rules[0], buffers.playouts)
         value = value_of(score, ctx.settings[0].score_weight)
         back_up(nodes, ctx.settings[0], buffers.path, depth, leaf.to_play, value, score, buffers.playouts.tools.first)
-    return n
 
 
 @kernel

@@ -7,24 +7,14 @@ import sys
 
 import pytest
 
+from tests.search.searches import RECORD
+
 PLAY = """
-import nobi_machine.jit as jit
-
-asked = []
-class Recording(jit.KernelCache):
-    def __init__(self, function):
-        super().__init__(function)
-        self.kernel = f"{{function.__module__}}.{{function.__qualname__}}"
-    def load_overload(self, sig, target_context):
-        asked.append(self.kernel)
-        return super().load_overload(sig, target_context)
-jit.KernelCache = Recording
-
 import go_rules.game
 from go_rules.game import Game
 from go_rules.rule_names import preset
 from nets.evaluator import ConstantEvaluator
-from search.request import Limits, ReportRequest, SearchRequest
+from search.request import Limits, MoveFilter, ReportRequest, SearchRequest
 from search.nobi.player import PuctPlayer
 from search.textbook.players import TextbookPlayer
 
@@ -49,6 +39,9 @@ for rules in ("chinese", "tromp-taylor", "japanese", "aga-button"):
         game.play(game.to_play, 0)
         player.choose(game, player.search(SearchRequest(game, game.to_play, Limits(visits=60))))
     player.search(SearchRequest(game, 3 - game.to_play, Limits(visits=60)))
+    no_pass = MoveFilter(avoid={{game.to_play: ((frozenset({{0}}), 3),)}})
+    player.search(SearchRequest(game, game.to_play, Limits(visits=60), filter=no_pass))
+    player.search(SearchRequest(Game(9, 9, preset(rules)[0]), 1, Limits(visits=60)))
     game.score()
 player.close()
 print(sorted(set(asked)))
@@ -58,5 +51,7 @@ print(sorted(set(asked)))
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["nobi", "rave", "alphago", "gumbel", "value", "mc"])
 def test_nothing_is_compiled_after_warm_up(name: str) -> None:
-    run = subprocess.run([sys.executable, "-c", PLAY.format(name=name)], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", RECORD + PLAY.format(name=name)], capture_output=True, text=True, check=True
+    )
     assert run.stdout.split() == ["[]"]

@@ -7,13 +7,11 @@ import pytest
 from go_rules.game import Game
 from go_rules.points import BLACK, WHITE, point_at
 from search.result import SearchResult, Winrates
+from tests.search.searches import search_result
 
 
 def found(colour: int, winrate: float) -> SearchResult:
-    return SearchResult(
-        colour=colour, visits=1, winrate=winrate, utility=0.0, score_mean=0.0, score_stdev=1.0, lead=0.0, weight=1.0,
-        moves=(),
-    )  # fmt: skip
+    return search_result(colour, winrate=winrate)
 
 
 def played(moves: int, komi: float = 7.0) -> Game:

@@ -33,10 +33,7 @@ SETTINGS = np.dtype(
         ("utility_radius", "f8"),  # the largest |utility|
         ("ending_bonuses", "i1"),  # 1: root moves have ending bonuses
         ("white_doublings", "f8"),  # playout doubling advantage, white's view
-        (
-            "mirroring",
-            "i1",
-        ),  # the colour that plays mirror Go (mirror.py), 0 if none does or it is not countered
+        ("mirroring", "i1"),  # the colour that plays mirror Go (mirror.py), 0 if none does or it is not countered
         ("mirror_wins", "i1"),  # 1: the komi gives that colour the game if everything is mirrored
         ("has_filter", "i1"),  # 1: some moves are excluded for some depth
         ("agreement", "i1"),  # 1: two passes end the game, and then the players agree which stones are dead
@@ -123,10 +120,7 @@ LEAF = np.dtype(
         ("stack", POSITION, (HISTORY,)),  # its last positions, from index 0 on
         ("last", "i8"),  # index of its own
         ("depth", "i8"),  # moves from the root
-        (
-            "counted_from",
-            "i8",
-        ),  # first level of the path that the visit counts for: 0 but for the forced and weightless
+        ("counted_from", "i8"),  # first level of the path that the visit counts for: 0, but not if forced or weightless
         ("weightless", "i1"),  # 1: a visit of the root that counts for the move alone (human_weightless)
         ("stones", "i8"),  # stones on its board
         ("most_stones", "i8"),  # the most on any board of the game and the path

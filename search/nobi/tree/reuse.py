@@ -103,8 +103,9 @@ def collect_garbage(tree: Tree, places: NDArray[np.int32]) -> None:
     for start in range(0, len(kept), ROWS_AT_A_TIME):
         rows = kept[start : start + ROWS_AT_A_TIME]
         # Rows only ever move towards the front, so nothing is overwritten before it is read.
-        for array in _arrays_by_node(tree):
-            array[start : start + len(rows)] = array[rows]
+        for array in (tree.nodes, tree.priors, tree.ownership):
+            if len(array) == len(tree.nodes):  # ownership is not always kept
+                array[start : start + len(rows)] = array[rows]
     tree.edges[: len(new_edges)] = new_edges
     _adopt(tree, len(kept), len(new_edges), int(places[tree.used[ROOT]]))
     if tree.used[BIASES] > MOST_BIASES * len(tree.biases):
@@ -119,13 +120,6 @@ def warm_up(tree: Tree, context: NDArray[np.void]) -> None:
     recompute(tree, context)
     collect_garbage(tree, places)
     drop_unused(tree, tree.biases.copy())
-
-
-def _arrays_by_node(tree: Tree) -> list[NDArray[np.generic]]:
-    arrays: list[NDArray[np.generic]] = [tree.nodes, tree.priors]
-    if len(tree.ownership) == len(tree.nodes):
-        arrays.append(tree.ownership)
-    return arrays
 
 
 @kernel

@@ -35,6 +35,7 @@ PLAYOUT_BOARD = np.dtype(
     ],
     align=True,
 )
+"""Not ready for use before `load_position` has filled it."""
 
 AROUND = (-STRIDE, -1, 1, STRIDE, -STRIDE - 1, -STRIDE + 1, STRIDE - 1, STRIDE + 1)
 """Offsets of the eight neighbours: north, west, east, south, then the diagonals."""
@@ -56,11 +57,6 @@ AROUND_OFFSETS = np.array(AROUND).astype(np.uint64)
 def beside(point, i):
     """Return the neighbour of `point` to the north (i = 0), west (1), east (2) or south (3), as an unsigned index."""
     return np.uint64(point) + AROUND_OFFSETS[i]
-
-
-def new_playout_boards(n: int) -> np.ndarray:
-    """Make an array of `n` playout boards, not ready for use: `load_position` fills one."""
-    return np.zeros(n, PLAYOUT_BOARD)
 
 
 @kernel
@@ -98,24 +94,6 @@ def load_position(b, pos):
                 q = beside(here, i)
                 if pos.board[q] in (BLACK, WHITE):
                     b.liberties[pos.chain[q]] += _liberty(here)
-
-
-@kernel
-def copy_board(target, source):
-    """Copy a board field by field, because numba assigns whole records slowly."""
-    for point in range(N_POINTS):
-        target.liberties[point] = source.liberties[point]
-        target.board[point] = source.board[point]
-        target.around[point] = source.around[point]
-        target.chain[point] = source.chain[point]
-        target.next[point] = source.next[point]
-        target.stones[point] = source.stones[point]
-        target.empties[point] = source.empties[point]
-        target.slot[point] = source.slot[point]
-    target.n_empties = source.n_empties
-    target.on_board[BLACK] = source.on_board[BLACK]
-    target.on_board[WHITE] = source.on_board[WHITE]
-    target.ko = source.ko
 
 
 @kernel

@@ -23,6 +23,7 @@ from go_rules.scoring import tromp_taylor_area
 from nobi_machine.jit import kernel
 from search.textbook.playouts.board import (
     AROUND_OFFSETS,
+    PLAYOUT_BOARD,
     area_score,
     beside,
     in_atari,
@@ -30,7 +31,6 @@ from search.textbook.playouts.board import (
     is_self_atari,
     last_liberty,
     load_position,
-    new_playout_boards,
     owner_of_empty,
     place,
     stones_beside,
@@ -293,7 +293,7 @@ class PlayoutBuffers(NamedTuple):
 def new_playout_buffers(tools: PlayoutTools) -> PlayoutBuffers:
     """Make the memory of one thread, whose playouts use these tools."""
     return PlayoutBuffers(
-        board=new_playout_boards(1),
+        board=np.zeros(1, PLAYOUT_BOARD),
         tools=tools,
         area=np.zeros(N_POINTS, np.int8),
         ownership=np.zeros(N_POINTS, np.int64),
@@ -315,18 +315,23 @@ def evaluate(pos, rules, buffers):
             if buffers.area[point] != EMPTY:
                 buffers.ownership[point] += 1 if buffers.area[point] == WHITE else -1
     else:
-        b = buffers.board[0]
-        load_position(b, pos)
-        playout(
-            b, np.int64(pos.to_play), np.int64(pos.recent[0]), buffers.tools, MOVES_PER_POINT * pos.width * pos.height
-        )
-        # Each side's stones in a playout cost the same under territory rules: what counts is the area.
-        score = area_score(b) + pos.white_bonus + rules.komi + rules.handicap_bonus
-        add_ownership(b, pos, buffers.ownership)
+        score = playout_score(pos, rules, buffers)
+        add_ownership(buffers.board[0], pos, buffers.ownership)
     buffers.totals[0] += 1.0
     buffers.totals[1] += score
     buffers.totals[2] += score * score
     return score
+
+
+@kernel
+def playout_score(pos, rules, buffers):
+    """Play the POSITION `pos` to its end on `buffers.board`. Returns the score, white minus black."""
+    b = buffers.board[0]
+    load_position(b, pos)
+    limit = MOVES_PER_POINT * pos.width * pos.height
+    playout(b, np.int64(pos.to_play), np.int64(pos.recent[0]), buffers.tools, limit)
+    # Each side's stones in a playout cost the same under territory rules: what counts is the area.
+    return area_score(b) + pos.white_bonus + rules.komi + rules.handicap_bonus
 
 
 @kernel

@@ -5,20 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from tests.search.searches import RECORD
 from tests.systems import PATIENCE
 
-RECORD = """
-import nobi_machine.jit as jit
-asked = []
-class Recording(jit.KernelCache):
-    def __init__(self, function):
-        super().__init__(function)
-        self.kernel = f"{function.__module__}.{function.__qualname__}"
-    def load_overload(self, sig, target_context):
-        asked.append((self.kernel, str(sig)))
-        return super().load_overload(sig, target_context)
-jit.KernelCache = Recording
-"""
 AHEAD = """
 from search.nobi.compile_ahead import compile_all
 compile_all()
@@ -65,11 +54,7 @@ def test_the_parent_takes_over_the_ends() -> None:
     """So that it need not wait for the child where its network is ready before."""
     script = AHEAD.replace("compile_all", "compile_ends")
     names = {line.split("'")[1] for line in kernels_asked_for(script)}
-    assert {
-        "search.nobi.tree.rank.rank_root",
-        "search.nobi.tree.reuse._adopt",
-        "search.nobi.root.expand_root",
-    } <= names
+    assert {"search.nobi.tree.rank.rank_root", "search.nobi.tree.reuse._adopt", "search.nobi.root.expand_root"} <= names
     assert not {"search.nobi.iteration.advance_tree", "search.nobi.iteration.encode_leaves"} & names
 
 

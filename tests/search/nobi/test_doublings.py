@@ -151,13 +151,7 @@ def test_hopes_change_what_is_told_and_pondering_keeps_it(make: Maker) -> None:
     assert (again.doublings, again.new_visits < 4) == (2.625, True)
 
 
-@pytest.mark.parametrize(
-    "network",
-    [
-        "g170-b6c96-s175395328-d26788732.bin.gz",
-        "b7c96h3tfrs-test5-cnorm.bin.gz",
-    ],
-)
+@pytest.mark.parametrize("network", ["g170-b6c96-s175395328-d26788732.bin.gz", "b7c96h3tfrs-test5-cnorm.bin.gz"])
 @pytest.mark.parametrize("size", [9, 19])
 def test_katagos_networks_have_learned_of_doublings(shared: Callable[[str], Path], network: str, size: int) -> None:
     assert has_learned_doublings(open_network(shared(f"nets/{network}")), size, size)

@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 
-from go_rules.points import BLACK, WHITE
 from search.nobi.leaves.path import set_result
 from search.nobi.memory.context import make_settings
 from search.nobi.parameters import SearchParameters
@@ -141,11 +140,6 @@ def test_confidence_radius() -> None:
     assert formulas.confidence_radius(S, weight, weight_sq, utility, square) == pytest.approx(wanted)
     few = formulas.confidence_radius(S, 2.0, 2.0, 0.3, 0.1)
     assert few > formulas.confidence_radius(S, 200.0, 200.0, 0.3, 0.1)
-
-
-def test_own_view() -> None:
-    assert formulas.mover_view(0.3, WHITE) == 0.3
-    assert formulas.mover_view(0.3, BLACK) == -0.3
 
 
 @pytest.mark.parametrize(("expected", "center"), [(0.0, 0.0), (10.0, 8.0), (-20.0, -16.0), (200.0, 200.0 - 0.75 * 19)])

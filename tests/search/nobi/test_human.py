@@ -6,6 +6,7 @@ import dataclasses
 import math
 import threading
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,12 +19,11 @@ from nets.evaluator import ConstantEvaluator, Evaluation, EvaluationRequest, Eva
 from search.nobi.move_choice import with_peoples_choice
 from search.nobi.parameters import HumanParameters, SearchParameters
 from search.nobi.player import PuctPlayer
-from search.nobi.tree.nodes import ROOT
 from search.request import ReportRequest, SearchRequest
 from search.result import MoveInfo, SearchResult
 from tests.search.evaluators import FancifulEvaluator
 from tests.search.nobi.test_move_choice import info
-from tests.search.searches import SMALL, visits
+from tests.search.searches import SMALL, tree_of, visits
 from tests.systems import PATIENCE
 
 A, B, C = (point_at(x, 0) for x in range(3))
@@ -52,24 +52,18 @@ MOVES = [tried(A, 60.0, 0.5), tried(B, 30.0, 0.3), tried(C, 0.0, 9.9, visits=0),
 PEOPLE = {A: 0.1, B: 0.2, C: 0.3, PASS: 0.4}
 
 
-def test_people_alone_choose_as_they_play() -> None:
-    assert mixed(MOVES, PEOPLE, ALONE) == pytest.approx(PEOPLE)
-
-
-def test_a_part_of_the_choice() -> None:
-    found = mixed(MOVES, PEOPLE, dataclasses.replace(ALONE, human_prop=0.25))
-    assert found == pytest.approx({A: 0.45 + 0.025, B: 0.225 + 0.05, C: 0.075, PASS: 0.075 + 0.1})
-
-
-def test_the_search_alone_decides_to_pass() -> None:
-    found = mixed(MOVES, PEOPLE, dataclasses.replace(ALONE, human_ignore_pass=True))
-    assert found == pytest.approx({A: 0.15, B: 0.3, C: 0.45, PASS: 0.1})
-
-
-def test_people_who_only_pass_do_so_though_it_is_to_be_ignored() -> None:
-    """As in KataGo: no other move is known of them."""
-    found = mixed(MOVES, {PASS: 1.0}, dataclasses.replace(ALONE, human_ignore_pass=True))
-    assert found == pytest.approx({A: 0.0, B: 0.0, C: 0.0, PASS: 1.0})
+@pytest.mark.parametrize(
+    ("of", "changes", "wanted"),
+    [
+        (PEOPLE, {}, PEOPLE),
+        (PEOPLE, {"human_prop": 0.25}, {A: 0.45 + 0.025, B: 0.225 + 0.05, C: 0.075, PASS: 0.075 + 0.1}),
+        (PEOPLE, {"human_ignore_pass": True}, {A: 0.15, B: 0.3, C: 0.45, PASS: 0.1}),
+        # People who only pass do so all the same, as in KataGo: no other move is known of them.
+        ({PASS: 1.0}, {"human_ignore_pass": True}, {A: 0.0, B: 0.0, C: 0.0, PASS: 1.0}),
+    ],
+)
+def test_peoples_part_of_the_choice(of: Mapping[int, float], changes: dict[str, Any], wanted: dict[int, float]) -> None:
+    assert mixed(MOVES, of, dataclasses.replace(ALONE, **changes)) == pytest.approx(wanted)
 
 
 @pytest.mark.parametrize("scale", [0.05, 0.3, 2.0])
@@ -166,9 +160,7 @@ def test_more_than_all_visits_go_by_people(make: Make) -> None:
 
 
 def root_visits(player: PuctPlayer) -> int:
-    tree = player.searcher.tree
-    assert tree is not None
-    return int(tree.space.tree.nodes[tree.space.tree.used[ROOT]]["visits"])
+    return int(tree_of(player).root["visits"])
 
 
 def test_weightless_visits_count_for_their_move_alone(make: Make) -> None:

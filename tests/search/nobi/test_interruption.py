@@ -15,7 +15,7 @@ from search.nobi.tree.nodes import NODES
 from search.request import Limits, SearchRequest
 from search.result import SearchResult, StopReason
 from tests.search.evaluators import FancifulEvaluator
-from tests.search.searches import SMALL, Maker
+from tests.search.searches import SMALL, Maker, edges_of, tree_of
 from tests.systems import PATIENCE
 
 
@@ -67,12 +67,9 @@ def stopped_in_the_first_evaluation(
 def outcome(player: PuctPlayer, game: Game, visits: int) -> tuple[object, ...]:
     """What a search finds, and that it left no visit under way."""
     result = player.search(SearchRequest(game, game.to_play, Limits(visits=visits, may_stop_early=False)))
-    tree = player.searcher.tree
-    assert tree is not None
-    used = tree.space.tree.used[NODES]
-    edges = tree.space.tree.edges
-    for node in tree.space.tree.nodes[:used]:
-        assert not edges[int(node["edges"]) : int(node["edges"]) + int(node["n_edges"])]["in_flight"].any()
+    tree = tree_of(player)
+    for node in tree.space.tree.nodes[: tree.space.tree.used[NODES]]:
+        assert not edges_of(tree, node)["in_flight"].any()
     return result.visits, result.utility, [(move.point, move.visits, move.utility) for move in result.moves]
 
 

@@ -15,6 +15,7 @@ from search.nobi.tree.nodes import NONE
 from search.nobi.tree.rank import is_decided
 from search.request import SearchRequest
 from tests.search.evaluators import FancifulEvaluator
+from tests.search.searches import edges_of
 
 BATCH = 3
 
@@ -131,8 +132,7 @@ def test_a_move_that_was_never_tried_may_yet_be_chosen(tree: GameTree) -> None:
 
 
 def edges(tree: GameTree) -> np.ndarray:
-    root = tree.root
-    return tree.space.tree.edges[root["edges"] : root["edges"] + root["n_edges"]]
+    return edges_of(tree, tree.root)
 
 
 def test_what_was_evaluated_is_not_asked_for_again(tree: GameTree) -> None:

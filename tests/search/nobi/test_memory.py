@@ -18,7 +18,7 @@ from search.nobi.tree.nodes import NODES
 from search.request import Limits, SearchRequest
 from search.result import StopReason
 from tests.search.evaluators import FancifulEvaluator
-from tests.search.searches import Maker, visits
+from tests.search.searches import Maker, tree_of, visits
 
 CHINESE = preset("chinese-ogs")[0]
 
@@ -105,8 +105,7 @@ def test_no_garbage_is_collected_where_the_clock_has_no_time_for_it(make: Maker)
     game = Game(19, 19, CHINESE)
     result = player.search(SearchRequest(game, BLACK, Limits(may_stop_early=False)))
     assert result.reason is StopReason.MEMORY
-    tree = player.searcher.tree
-    assert tree is not None
+    tree = tree_of(player)
     used = int(tree.space.tree.used[NODES])
     game.play(BLACK, result.moves[0].point)
     tree.slowness = 1e9
@@ -129,9 +128,8 @@ def test_a_tree_does_not_keep_what_was_not_played(make: Maker, monkeypatch: pyte
     for _ in range(20):
         found = player.search(SearchRequest(game, game.to_play, Limits(visits=200, seconds=60.0, may_stop_early=False)))
         assert found.reason is StopReason.VISITS
-        assert player.searcher.tree is not None
         made += found.new_visits
-        most = max(most, int(player.searcher.tree.space.tree.used[NODES]))
+        most = max(most, int(tree_of(player).space.tree.used[NODES]))
         game.play(found.colour, found.moves[0].point)
     assert made > 2000
     assert most < 800

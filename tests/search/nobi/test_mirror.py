@@ -13,7 +13,7 @@ from search.nobi.mirror import LEAST, mirroring_opponent
 from search.nobi.tree.nodes import EXPANDED, decode_priors
 from search.request import Limits, SearchRequest
 from tests.search.evaluators import FancifulEvaluator
-from tests.search.searches import Maker
+from tests.search.searches import Maker, edges_of, tree_of
 
 CHINESE = preset("chinese-ogs")[0]
 ENOUGH = 2 * LEAST
@@ -64,10 +64,8 @@ def test_komi_and_the_last_point_decide_who_wins_by_mirroring(komi: float, first
 def test_the_mirror_image_and_the_centre_are_looked_at(make: Maker, counter_mirror: bool) -> None:
     player = make(ConstantEvaluator(), counter_mirror=counter_mirror)
     player.search(SearchRequest(mirrored(), BLACK, Limits(visits=60, may_stop_early=False)))
-    game_tree = player.searcher.tree
-    assert game_tree is not None
-    tree, root = game_tree.space.tree, game_tree.root
-    edges = tree.edges[int(root["edges"]) : int(root["edges"]) + int(root["n_edges"])]
+    kept = tree_of(player)
+    tree, edges = kept.space.tree, edges_of(kept, kept.root)
     centre = [float(edge["prior"]) for edge in edges if edge["move"] == 40]
     others = [float(edge["prior"]) for edge in edges if edge["move"] != 40]
     assert bool(centre and centre[0] > 2 * max(others)) == counter_mirror
@@ -77,9 +75,8 @@ def test_the_mirror_image_and_the_centre_are_looked_at(make: Maker, counter_mirr
         if tree.nodes[child]["state"] != EXPANDED or edge["move"] in (40, 81):
             continue
         priors = decode_priors(tree.priors[child]).astype(np.float64)
-        replies = tree.edges[int(tree.nodes[child]["edges"]) :][: int(tree.nodes[child]["n_edges"])]
-        for reply in replies:
-            priors[reply["move"]] = reply["prior"]
+        replies = edges_of(kept, tree.nodes[child])
+        priors[replies["move"]] = replies["prior"]
         children += 1
         looked_at += int(priors.argmax()) == 80 - int(edge["move"]) and priors.max() > 2 * np.median(priors)
         assert priors.sum() == pytest.approx(1.0, abs=0.01)

@@ -14,69 +14,37 @@ from go_rules.rule_names import preset
 from go_rules.rules import Rules
 from search.nobi.move_choice import choose_move, end_well, should_resign, temperature
 from search.nobi.parameters import SearchParameters
-from search.result import RESIGN, MoveInfo, SearchResult
-from tests.go_rules.diagrams import game_from
+from search.result import RESIGN, MoveInfo
+from tests.go_rules.diagrams import game_from, play_all
+from tests.search.searches import move_info, search_result
 
 TROMP_TAYLOR = preset("tromp-taylor")[0]
 CHINESE = preset("chinese")[0]
 COLD = SearchParameters(temperature=0.0, temperature_early=0.0)
 
 
-def info(point: int, choice: float, prior: float = 0.1, lead: float = 0.0) -> MoveInfo:
-    return MoveInfo(
-        point=point,
-        visits=int(choice),
-        edge_visits=int(choice),
-        winrate=0.5,
-        utility=0.0,
-        score_mean=lead,
-        score_stdev=1.0,
-        lead=lead,
-        prior=prior,
-        lcb=0.4,
-        utility_lcb=-0.1,
-        weight=choice,
-        order=0,
-        pv=(point,),
-        choice=choice,
-    )
-
-
-def result(colour: int, *moves: MoveInfo, lead: float = 0.0, winrate: float = 0.5) -> SearchResult:
-    return SearchResult(
-        colour=colour,
-        visits=100,
-        winrate=winrate,
-        utility=0.0,
-        score_mean=lead,
-        score_stdev=5.0,
-        lead=lead,
-        weight=100.0,
-        moves=moves,
-    )
+def info(point: int, choice: float, prior: float = 0.1) -> MoveInfo:
+    return move_info(point, int(choice), choice=choice, prior=prior)
 
 
 def drawn(parameters: SearchParameters, *moves: MoveInfo, times: int = 4000) -> Counter[int]:
     generator = np.random.default_rng(1)
     game = Game(9, 9)
-    return Counter(choose_move(game, result(BLACK, *moves), parameters, generator) for _ in range(times))
+    return Counter(choose_move(game, search_result(BLACK, *moves), parameters, generator) for _ in range(times))
 
 
 def test_cold_choice_is_the_best() -> None:
     assert set(drawn(COLD, info(30, 10.0), info(31, 90.0), info(32, 89.0), times=20)) == {31}
 
 
-def test_temperature_one_draws_in_proportion() -> None:
-    warm = dataclasses.replace(COLD, temperature=1.0, temperature_early=1.0)
+@pytest.mark.parametrize(
+    ("temperature", "odds"), [(1.0, pytest.approx(3.0, rel=0.15)), (0.5, pytest.approx(9.0, rel=0.25))]
+)
+def test_the_odds_are_to_the_power_of_one_over_the_temperature(temperature: float, odds: float) -> None:
+    warm = dataclasses.replace(COLD, temperature=temperature, temperature_early=temperature)
     counts = drawn(warm, info(30, 10.0), info(31, 30.0), info(32, 0.0))
     assert counts[32] == 0
-    assert counts[31] / counts[30] == pytest.approx(3.0, rel=0.15)
-
-
-def test_temperature_half_squares_the_odds() -> None:
-    warm = dataclasses.replace(COLD, temperature=0.5, temperature_early=0.5)
-    counts = drawn(warm, info(30, 10.0), info(31, 30.0))
-    assert counts[31] / counts[30] == pytest.approx(9.0, rel=0.25)
+    assert counts[31] / counts[30] == odds
 
 
 def test_only_unlikely_moves_are_cooled() -> None:
@@ -118,7 +86,7 @@ def test_temperature_falls_with_the_game() -> None:
 )
 def test_resignation(recent: tuple[float, ...], lead: float, resigns: bool) -> None:
     parameters = dataclasses.replace(COLD, resign=True)
-    lost = result(BLACK, info(30, 9.0), lead=lead)
+    lost = search_result(BLACK, info(30, 9.0), lead=lead)
     assert should_resign(Game(9, 9), lost, parameters, recent) is resigns
     move = choose_move(Game(9, 9), lost, parameters, np.random.default_rng(1), recent)
     assert move == (RESIGN if resigns else 30)
@@ -160,7 +128,7 @@ def test_white_behind_from_the_start_is_patient(
 ) -> None:
     game = after(moves, komi, ("D4", "Q16", "D16", "Q4")[:stones])
     parameters = dataclasses.replace(COLD, resign=True, resign_min_score=0.0)
-    assert should_resign(game, result(colour, info(30, 9.0), lead=lead), parameters, (-0.99,) * 5) is resigns
+    assert should_resign(game, search_result(colour, info(30, 9.0), lead=lead), parameters, (-0.99,) * 5) is resigns
 
 
 SETTLED = """
@@ -197,7 +165,7 @@ def test_ending(
         game.play(3 - colour, PASS)
     point = from_vertex(wanted, side, side)
     others = [info(from_vertex(v, side, side), 5.0) for v in ("A1", "pass") if v != wanted]
-    found = end_well(game, result(colour, info(point, 50.0), *others, lead=lead), point)
+    found = end_well(game, search_result(colour, info(point, 50.0), *others, lead=lead), point)
     assert found == from_vertex(played, side, side)
 
 
@@ -207,7 +175,7 @@ def test_a_pass_that_the_search_saw_lose_ends_no_game_among_friends() -> None:
     dame = info(from_vertex("A1", 4, 4), 50.0)
     for winrate, played in ((0.6, PASS), (0.3, dame.point)):
         passing = dataclasses.replace(info(PASS, 1.0), winrate=winrate)
-        assert end_well(game, result(BLACK, dame, passing, lead=0.5), dame.point) == played
+        assert end_well(game, search_result(BLACK, dame, passing, lead=0.5), dame.point) == played
 
 
 def test_dead_stones_are_captured_where_stones_count_as_they_stand() -> None:
@@ -223,12 +191,10 @@ def test_dead_stones_are_captured_where_stones_count_as_they_stand() -> None:
         rules=TROMP_TAYLOR,
         komi=0.5,
     )
-    pass_, capture = PASS, from_vertex("B3", 5, 5)
-    assert end_well(game, result(BLACK, info(pass_, 50.0), lead=24.0), pass_) == capture
-    friendly = game_from(
-        "\n".join([". X . X .", "X X X X X", "O . X X X", "X X X X X", "X X X X X"]), BLACK, CHINESE, 0.5
-    )
-    assert end_well(friendly, result(BLACK, info(pass_, 50.0), lead=24.0), pass_) == pass_
+    found = search_result(BLACK, info(PASS, 50.0), lead=24.0)
+    assert end_well(game, found, PASS) == from_vertex("B3", 5, 5)
+    game.set_rules(CHINESE)
+    assert end_well(game, found, PASS) == PASS
 
 
 def test_the_board_that_dead_stones_are_captured_on_need_not_be_square() -> None:
@@ -246,21 +212,20 @@ def test_the_board_that_dead_stones_are_captured_on_need_not_be_square() -> None
         rules=TROMP_TAYLOR,
         komi=0.5,
     )
-    assert end_well(game, result(BLACK, info(PASS, 50.0), lead=34.0), PASS) == from_vertex("B2", 5, 7)
+    assert end_well(game, search_result(BLACK, info(PASS, 50.0), lead=34.0), PASS) == from_vertex("B2", 5, 7)
 
 
 def test_a_pass_is_played_where_there_is_nothing_else() -> None:
     """The board as it stands is lost, though the search expects to win."""
     game = game_from(SETTLED, to_play=WHITE, rules=TROMP_TAYLOR, komi=3.5)
     game.play(WHITE, PASS)
-    assert end_well(game, result(BLACK, info(PASS, 50.0), lead=4.0), PASS) == PASS
+    assert end_well(game, search_result(BLACK, info(PASS, 50.0), lead=4.0), PASS) == PASS
 
 
 def test_where_a_player_chose_the_pass_alone_its_next_move_is_played() -> None:
     """`value` and `gumbel` choose one move and give the others nothing; the moves are the best first all the same."""
     game = Game(5, 5, TROMP_TAYLOR, 30.0)
-    game.play(BLACK, from_vertex("C3", 5, 5))
-    game.play(WHITE, PASS)
+    play_all(game, "B C3 W pass")
     better, likelier = from_vertex("B2", 5, 5), from_vertex("D4", 5, 5)
     moves = (info(PASS, 1.0), info(better, 0.0, prior=0.1), info(likelier, 0.0, prior=0.7))
-    assert end_well(game, result(BLACK, *moves, lead=5.0), PASS) == better
+    assert end_well(game, search_result(BLACK, *moves, lead=5.0), PASS) == better

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from go_rules.game import Game
-from go_rules.points import BLACK, WHITE, from_vertex
 from go_rules.rule_names import preset
 from search.nobi.game_tree import place_root
 from search.nobi.leaves.nn_cache import look_up, new_cache, remember
@@ -14,6 +13,7 @@ from search.nobi.leaves.path import graph_key
 from search.nobi.memory.context import LEAF, Work, make_settings, new_context, new_work
 from search.nobi.parameters import SearchParameters
 from search.request import excluded_until
+from tests.search.searches import played
 
 SIZE = 5
 
@@ -32,11 +32,8 @@ def work_at(game: Game) -> tuple[np.ndarray, Work]:
     return context, work
 
 
-def game_of(moves: str, rules: str = "chinese-ogs", komi: float = 7.5) -> Game:
-    game = Game(SIZE, SIZE, preset(rules)[0], komi)
-    for i, vertex in enumerate(moves.split()):
-        game.play(WHITE if i % 2 else BLACK, from_vertex(vertex, SIZE, SIZE))
-    return game
+def game_of(moves: str, rules: str = "chinese-ogs") -> Game:
+    return played(Game(SIZE, SIZE, preset(rules)[0], 7.5), moves)
 
 
 BASE = "C3 C2 B2 D2"

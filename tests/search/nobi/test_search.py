@@ -16,19 +16,13 @@ from go_rules.points import BLACK, PASS, WHITE, from_vertex, to_vertex
 from go_rules.rule_names import preset
 from go_rules.rules import KO_SIMPLE
 from nets.evaluator import ConstantEvaluator, Evaluation, EvaluationRequest, Evaluator, EvaluatorError
-from nobi_machine import jit
 from search.nobi.iteration import advance_tree
 from search.nobi.player import PuctPlayer
 from search.nobi.tree.nodes import EXPANDED, NODES
 from search.request import Limits, MoveFilter, ReportRequest, SearchRequest
 from search.result import SearchResult, StopReason
-from tests.search.evaluators import (
-    CarelessEvaluator,
-    CountingEvaluator,
-    FailingEvaluator,
-    FancifulEvaluator,
-)
-from tests.search.searches import SMALL, Maker, visits
+from tests.search.evaluators import CarelessEvaluator, CountingEvaluator, FailingEvaluator, FancifulEvaluator
+from tests.search.searches import SMALL, Maker, played, tree_of, visits
 
 TROMP_TAYLOR = preset("tromp-taylor")[0]
 CHINESE = preset("chinese-ogs")[0]
@@ -267,9 +261,7 @@ def test_reused_tree_equals_one_brought_up_to_date(make: Maker) -> None:
 
     player = make(FancifulEvaluator(sharpness=0.2), memory=64)
     player.search(SearchRequest(Game(9, 9), BLACK, visits(6000)))
-    tree = player.searcher.tree
-    assert tree is not None
-    space = tree.space
+    space = tree_of(player).space
     tree = space.tree
     used = int(tree.used[NODES])
     before = tree.nodes[:used].copy()
@@ -284,8 +276,7 @@ def test_a_pass_that_ends_the_game_by_repetition_is_looked_at_again(make: Maker)
     """Black's next pass repeats one in the same position, and ends the game at the root as it did not in the tree."""
     player = make(CountingEvaluator(), conservative_pass=True)
     game = Game(2, 1, dataclasses.replace(TROMP_TAYLOR, ko=KO_SIMPLE), 0.0)
-    for vertex in ("pass", "A1", "pass"):
-        game.play(game.to_play, from_vertex(vertex, 2, 1))
+    played(game, "pass A1 pass")
     player.search(SearchRequest(game, WHITE, visits(100)))
     game.play(WHITE, from_vertex("B1", 2, 1))  # suicide: the board is as it was when black passed first
     assert game.position["passed_here"]
@@ -366,20 +357,3 @@ def test_another_seed_another_search() -> None:
         found.add(tuple((move.point, move.visits) for move in result.moves))
         player.close()
     assert len(found) > 1
-
-
-def test_nothing_compiles_after_warm_up(make: Maker) -> None:
-    player = make(FancifulEvaluator(), workers=2)
-    player.warm_up(5, 5)
-    before = jit.compilations
-    report = ReportRequest(lambda result: None, 0.01, ownership=True, moves_ownership=True)
-    game = Game(5, 5)
-    for _ in range(12):
-        result = player.search(SearchRequest(game, game.to_play, visits(60), report=report, analysis=True))
-        game.play(game.to_play, max(PASS, player.choose(game, result)))
-    player.search(SearchRequest(Game(7, 7, preset("japanese")[0]), BLACK, visits(60)))
-    game.undo()
-    player.search(
-        SearchRequest(game, game.to_play, visits(60), filter=MoveFilter(avoid={1: ((frozenset({PASS}), 3),)}))
-    )
-    assert jit.compilations == before

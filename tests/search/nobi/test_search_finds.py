@@ -5,66 +5,60 @@ from __future__ import annotations
 import dataclasses
 import random
 
+import pytest
+
 from go_rules.game import Game
 from go_rules.points import BLACK, PASS, WHITE, board_points, from_vertex, to_vertex
 from go_rules.rule_names import preset
 from go_rules.rules import KO_SIMPLE
 from nets.evaluator import ConstantEvaluator
-from search.nobi.tree.nodes import NODES, ROOT, TERMINAL
+from search.nobi.tree.nodes import NODES, TERMINAL
 from search.request import Limits, SearchRequest
-from search.result import SearchResult
 from tests.go_rules.diagrams import game_from
 from tests.search.evaluators import CountingEvaluator, FancifulEvaluator
-from tests.search.searches import Maker, visits
+from tests.search.searches import Maker, edges_of, tree_of, visits
 
 TROMP_TAYLOR = preset("tromp-taylor")[0]
 CHINESE = preset("chinese-ogs")[0]
 
 
-def solve(make: Maker, diagram: str, colour: int, count: int, komi: float = 0.0) -> tuple[str, SearchResult]:
+SHARED_LIBERTY = """
+    O O X X
+    O . X X
+    X X O O
+    . . . .
+"""
+EYES = """
+    X X O .
+    . X O O
+    X X O .
+    . X O O
+"""
+THREE_IN_A_ROW = """
+    . . . O X
+    O O O O X
+    X X X X X
+    X . X . X
+    X X X X .
+"""
+PROBLEMS = {
+    # board, to play, komi, visits, solution, the winrate that it has at least
+    "black takes the other chain": (SHARED_LIBERTY, BLACK, 0.0, 1500, "B3", 0.0),
+    "white takes the other chain": (SHARED_LIBERTY, WHITE, 0.0, 1500, "B3", 0.0),
+    "no own eye is filled": (EYES, BLACK, -0.5, 1500, "pass", 0.9),
+    "kill three in a row": (THREE_IN_A_ROW, BLACK, 12.5, 4000, "B5", 0.0),
+    "live with three in a row": (THREE_IN_A_ROW, WHITE, 12.5, 4000, "B5", 0.0),
+}
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_tactics(make: Maker, problem: str) -> None:
+    diagram, colour, komi, count, solution, winrate = PROBLEMS[problem]
     game = game_from(diagram, to_play=colour, rules=TROMP_TAYLOR, komi=komi)
     player = make(CountingEvaluator(), root_prune_useless=False, conservative_pass=False, root_ending_bonus=0.0)
     result = player.search(SearchRequest(game, colour, visits(count)))
-    return to_vertex(result.moves[0].point, game.height), result
-
-
-def test_finds_the_capture_that_decides(make: Maker) -> None:
-    """Two chains share their last liberty: whoever plays there takes the other."""
-    diagram = """
-        O O X X
-        O . X X
-        X X O O
-        . . . .
-    """
-    for colour in (BLACK, WHITE):
-        move, _ = solve(make, diagram, colour, 1500)
-        assert move == "B3"
-
-
-def test_passes_rather_than_fill_its_own_eyes(make: Maker) -> None:
-    diagram = """
-        X X O .
-        . X O O
-        X X O .
-        . X O O
-    """
-    move, result = solve(make, diagram, BLACK, 1500, komi=-0.5)
-    assert move == "pass"
-    assert result.winrate > 0.9
-
-
-def test_finds_the_killing_placement(make: Maker) -> None:
-    """Three empty points in a row: the middle one is life for white and death for black to play."""
-    diagram = """
-        . . . O X
-        O O O O X
-        X X X X X
-        X . X . X
-        X X X X .
-    """
-    for colour in (BLACK, WHITE):
-        move, _ = solve(make, diagram, colour, 4000, komi=12.5)
-        assert move == "B5"
+    assert to_vertex(result.moves[0].point, game.height) == solution
+    assert result.winrate >= winrate
 
 
 def test_terminal_values_are_exact(make: Maker) -> None:
@@ -72,10 +66,8 @@ def test_terminal_values_are_exact(make: Maker) -> None:
     game.play(BLACK, PASS)
     player = make(ConstantEvaluator(), conservative_pass=False)
     player.search(SearchRequest(game, WHITE, visits(50)))
-    tree = player.searcher.tree
-    assert tree is not None
-    space = tree.space
-    terminal = space.tree.nodes[: int(space.tree.used[NODES])]
+    tree = tree_of(player).space.tree
+    terminal = tree.nodes[: int(tree.used[NODES])]
     terminal = terminal[terminal["state"] == TERMINAL]
     assert len(terminal) >= 1
     assert (terminal["win_loss"] == -1.0).all()
@@ -99,19 +91,12 @@ def test_superko_is_known_inside_the_tree(make: Maker) -> None:
     assert game.is_legal(WHITE, take)
     player = make(FancifulEvaluator(), root_symmetry_pruning=False)
     player.search(SearchRequest(game, WHITE, visits(3000)))
-    tree = player.searcher.tree
-    assert tree is not None
-    space = tree.space
-    tree = space.tree
-    root = tree.nodes[int(tree.used[ROOT])]
-    after = None
-    for edge in tree.edges[root["edges"] : root["edges"] + root["n_edges"]]:
-        if space.context["points"][0, edge["move"]] == take:
-            after = tree.nodes[edge["child"]]
-    assert after is not None
-    replies = tree.edges[after["edges"] : after["edges"] + after["n_edges"]]
+    tree = tree_of(player)
+    points = tree.space.context["points"][0]
+    after = next(edge["child"] for edge in edges_of(tree, tree.root) if points[edge["move"]] == take)
+    replies = edges_of(tree, tree.space.tree.nodes[after])
     assert len(replies) > 3
-    assert retake not in {int(space.context["points"][0, edge["move"]]) for edge in replies}
+    assert retake not in points[replies["move"]]
 
 
 def test_plays_whole_games(make: Maker) -> None:

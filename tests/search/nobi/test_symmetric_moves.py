@@ -10,7 +10,7 @@ from go_rules.rule_names import preset
 from search.request import Limits, MoveFilter, ReportRequest, SearchRequest
 from search.result import MoveInfo, SearchResult
 from tests.search.evaluators import FancifulEvaluator
-from tests.search.searches import Maker
+from tests.search.searches import Maker, played
 
 EVERYTHING = ReportRequest(lambda _: None, every=1e9, ownership=True, moves_ownership=True)
 
@@ -50,49 +50,24 @@ def test_permutations_are_reported_with_what_was_searched(make: Maker) -> None:
     assert len({tuple(move.ownership.tolist()) for move in corners if move.ownership is not None}) == 4
 
 
-@pytest.mark.parametrize("moves", [["C3"], ["B2", "D4"], ["A1"]])
-def test_only_the_symmetries_of_the_position_count(make: Maker, moves: list[str]) -> None:
-    game = Game(5, 5)
-    for vertex in moves:
-        game.play(game.to_play, from_vertex(vertex, 5, 5))
-    result = analysed(make, game)
-    assert len({move.point for move in result.moves}) == len(result.moves) == 26 - len(moves)
-    searched = sum(move.symmetry_of is None for move in result.moves)
-    assert searched == {"C3": 6, "B2": 14, "A1": 15}[moves[0]]
+@pytest.mark.parametrize(("moves", "searched"), [("C3", 6), ("B2 D4", 14), ("A1", 15)])
+def test_only_the_symmetries_of_the_position_count(make: Maker, moves: str, searched: int) -> None:
+    result = analysed(make, played(Game(5, 5), moves))
+    assert len({move.point for move in result.moves}) == len(result.moves) == 26 - len(moves.split())
+    assert sum(move.symmetry_of is None for move in result.moves) == searched
 
 
 def test_superko_may_forbid_one_of_two_equal_moves(make: Maker) -> None:
     """The position is its own mirror image, but white may not play at every pair of mirrored points."""
     game = Game(4, 4, preset("tromp-taylor")[0])
-    for vertex in [
-        "B2",
-        "A2",
-        "D1",
-        "A1",
-        "A3",
-        "A4",
-        "B4",
-        "B3",
-        "C3",
-        "C4",
-        "B3",
-        "pass",
-        "D3",
-        "C2",
-        "B1",
-        "A2",
-        "pass",
-    ]:
-        game.play(game.to_play, from_vertex(vertex, 4, 4))
+    played(game, "B2 A2 D1 A1 A3 A4 B4 B3 C3 C4 B3 pass D3 C2 B1 A2 pass")
     moves = analysed(make, game, root_prune_useless=False).moves
     assert {move.point for move in moves} == set(game.legal_moves(WHITE))
     assert all(move.symmetry_of is None for move in moves)
 
 
 def test_without_symmetry_or_where_it_is_not_wanted_all_moves_are_searched(make: Maker) -> None:
-    game = Game(5, 5)
-    game.play(BLACK, from_vertex("B1", 5, 5))
-    assert all(move.symmetry_of is None for move in analysed(make, game).moves)
+    assert all(move.symmetry_of is None for move in analysed(make, played(Game(5, 5), "B1")).moves)
     result = analysed(make, Game(5, 5), root_symmetry_pruning=False)
     assert all(move.symmetry_of is None for move in result.moves)
     assert sum(move.visits > 0 for move in result.moves) > 7

@@ -12,7 +12,7 @@ from nets.evaluator import Evaluation, EvaluationRequest
 from nets.features import GLOBAL_ADVANTAGE, GLOBAL_KOMI, KOMI_UNIT
 from search.request import Limits, MoveFilter, ReportRequest, SearchRequest
 from tests.search.evaluators import FancifulEvaluator
-from tests.search.searches import Maker, visits
+from tests.search.searches import Maker, played, visits
 
 MOVES = slice(9, 14)
 """Of the planes: the last five moves."""
@@ -30,11 +30,8 @@ class Witness(FancifulEvaluator):
         return super().evaluate(request)
 
 
-def played() -> Game:
-    game = Game(5, 5)
-    for i, point in enumerate((point_at(1, 1), point_at(3, 3), point_at(1, 3), point_at(3, 1))):
-        game.play(BLACK if i % 2 == 0 else WHITE, point)
-    return game
+def four_moves() -> Game:
+    return played(Game(5, 5), "B4 D2 B2 D4")
 
 
 @pytest.mark.parametrize("analysis", [False, True])
@@ -42,7 +39,7 @@ def test_history_before_the_root_can_be_hidden(make: Maker, analysis: bool) -> N
     for hides in (False, True):
         witness = Witness()
         player = make(witness, **{"analysis_ignore_history" if analysis else "ignore_history": hides})
-        player.search(SearchRequest(played(), BLACK, visits(3), analysis=analysis))
+        player.search(SearchRequest(four_moves(), BLACK, visits(3), analysis=analysis))
         root, *others = [int(request.spatial[0, MOVES].sum()) for request in witness.seen]
         # What is played below the root is seen.
         assert root == (0 if hides else 4)
@@ -52,9 +49,9 @@ def test_history_before_the_root_can_be_hidden(make: Maker, analysis: bool) -> N
 def test_hiding_in_analysis_leaves_games_alone(make: Maker) -> None:
     witness = Witness()
     player = make(witness, analysis_ignore_history=True)
-    player.search(SearchRequest(played(), BLACK, visits(2), analysis=True))
+    player.search(SearchRequest(four_moves(), BLACK, visits(2), analysis=True))
     witness.seen.clear()
-    player.search(SearchRequest(played(), BLACK, visits(2)))
+    player.search(SearchRequest(four_moves(), BLACK, visits(2)))
     assert witness.seen[0].spatial[0, MOVES].any()
 
 
@@ -62,17 +59,17 @@ def test_hiding_in_analysis_leaves_games_alone(make: Maker) -> None:
 def test_playout_doublings_are_the_movers_view(make: Maker, side: str, sign: float) -> None:
     witness = Witness()
     player = make(witness, playout_doublings=1.5, playout_doublings_side=side)
-    player.search(SearchRequest(played(), BLACK, visits(2)))
+    player.search(SearchRequest(four_moves(), BLACK, visits(2)))
     assert [float(request.global_[0, GLOBAL_ADVANTAGE]) for request in witness.seen] == [0.75 * sign, -0.75 * sign]
     # Another root's search does not take these evaluations for its own.
     witness.seen.clear()
-    player.search(SearchRequest(played(), WHITE, visits(1)))
+    player.search(SearchRequest(four_moves(), WHITE, visits(1)))
     assert float(witness.seen[0].global_[0, GLOBAL_ADVANTAGE]) == (0.75 if side in ("root", "white") else -0.75)
 
 
 def test_playouts_are_what_a_search_adds(make: Maker) -> None:
     player = make(FancifulEvaluator())
-    game = played()
+    game = four_moves()
     player.search(SearchRequest(game, BLACK, visits(20)))
     result = player.search(SearchRequest(game, BLACK, Limits(may_stop_early=False, playouts=7)))
     assert (result.visits, result.new_visits) == (27, 7)
@@ -87,7 +84,7 @@ def test_moves_without_visits_have_the_roots_ownership(make: Maker) -> None:
     )
     only = MoveFilter(avoid={BLACK: ((frozenset({point_at(0, 0)}), 1),)})
     player = make(FancifulEvaluator())
-    result = player.search(SearchRequest(played(), BLACK, visits(4), filter=only, report=reports, analysis=True))
+    result = player.search(SearchRequest(four_moves(), BLACK, visits(4), filter=only, report=reports, analysis=True))
     untried = [move for move in result.moves if move.visits == 0]
     assert untried
     for move in untried:

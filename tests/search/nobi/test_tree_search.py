@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from contextlib import closing
 
 import numpy as np
 import pytest
 
 from go_rules.game import Game
-from go_rules.points import BLACK, PASS, from_vertex
 from go_rules.rule_names import preset
 from search.nobi.parameters import SearchParameters
 from search.nobi.search import Search
 from search.nobi.tree.nodes import NONE, ROOT, TERMINAL, Tree
 from search.request import Limits, SearchRequest
 from tests.search.evaluators import FancifulEvaluator
-from tests.search.nobi.naive_search import NaiveSearch
-from tests.search.nobi.naive_tree import Node
+from tests.search.nobi.naive_search import NaiveSearch, Node
+from tests.search.searches import played
 
 PLAIN = SearchParameters(
     workers=1,
@@ -56,14 +55,6 @@ def compare(tree: Tree, index: int, node: Node, compared: set[int]) -> None:
             compare(tree, int(record["child"]), edge.child, compared)
 
 
-@pytest.fixture
-def searches() -> Iterator[list[Search]]:
-    opened: list[Search] = []
-    yield opened
-    for search in opened:
-        search.close()
-
-
 CASES = [
     # size, rules, moves already played, graph search, error estimates, visits
     (3, "tromp-taylor", "", False, False, 400),
@@ -83,27 +74,17 @@ CASES = [
 @pytest.mark.parametrize("bias", [0.0, 0.45])
 @pytest.mark.parametrize(("size", "rules", "moves", "graph", "errors", "visits"), CASES)
 def test_same_tree_as_naive_search(
-    size: int, rules: str, moves: str, graph: bool, errors: bool, visits: int, bias: float, searches: list[Search]
+    size: int, rules: str, moves: str, graph: bool, errors: bool, visits: int, bias: float
 ) -> None:
     cleans_up = rules == "clean-up"
     game = Game(size, size, dataclasses.replace(preset("japanese" if cleans_up else rules)[0], cleanup=cleans_up), 0.5)
-    for i, vertex in enumerate(moves.split()):
-        game.play(BLACK + i % 2, from_vertex(vertex, size, size))
+    played(game, moves)
     parameters = PLAIN.with_value("graph_search", graph).with_value("subtree_bias_factor", bias)
     evaluator = FancifulEvaluator(seed=size, with_errors=errors)
-    search = Search(evaluator, parameters)
-    searches.append(search)
-    search.run(SearchRequest(game, game.to_play, Limits(visits=visits, may_stop_early=False)))
-    assert search.tree is not None
-    space = search.tree.space
+    with closing(Search(evaluator, parameters)) as search:
+        search.run(SearchRequest(game, game.to_play, Limits(visits=visits, may_stop_early=False)))
+        assert search.tree is not None
+        space = search.tree.space
     center = float(space.context["settings"]["score_center"][0])
     naive = NaiveSearch(game, evaluator, parameters, center).run(visits)
     compare(space.tree, int(space.tree.used[ROOT]), naive, set())
-
-
-def test_pass_is_a_move_of_the_tree(searches: list[Search]) -> None:
-    search = Search(FancifulEvaluator(), PLAIN)
-    searches.append(search)
-    result = search.run(SearchRequest(Game(3, 3), BLACK, Limits(visits=50, may_stop_early=False)))
-    assert PASS in {move.point for move in result.moves}
-    assert len(result.moves) == 10

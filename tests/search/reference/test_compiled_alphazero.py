@@ -17,8 +17,9 @@ from search.reference.mcts import Game, Node, Pieces, Played, Prior, State, sear
 from search.request import Limits, SearchRequest
 from search.textbook.parameters import AlphaZeroParameters
 from search.textbook.players import TextbookPlayer
-from search.textbook.tree import ROOT, children_of, place_of_children
+from search.textbook.tree import children_of
 from tests.search.evaluators import FancifulEvaluator
+from tests.search.textbook.making import index_of
 
 PLAIN = AlphaZeroParameters(
     leaves_in_flight=1,
@@ -47,10 +48,7 @@ class Table:
         self.nodes, self.height = nodes, height
 
     def index(self, state: go_rules.game.Game) -> int:
-        index = ROOT
-        for move in state.moves:
-            found = np.flatnonzero(children_of(self.nodes, index)["move"] == move.point)
-            index = place_of_children(self.nodes, index).start + int(found[0])
+        index = index_of(self.nodes, state)
         assert self.nodes[index]["visits"], "the compiled search was not there"
         return index
 

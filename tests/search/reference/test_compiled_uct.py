@@ -7,7 +7,6 @@ import math
 from functools import partial
 from random import Random
 
-import numpy as np
 import pytest
 
 import go_rules.game
@@ -19,8 +18,9 @@ from search.request import SearchRequest
 from search.textbook.parameters import PURE_UCT, UctParameters
 from search.textbook.playouts.playout import GUIDED, evaluate, new_tools, value_of
 from search.textbook.rules import UCB1
-from search.textbook.tree import NONE, ROOT, new_nodes, place_of_children
+from search.textbook.tree import NONE, children_of, new_nodes
 from search.textbook.walk import PLAYOUT, back_up, new_buffers, new_context, place_root, select
+from tests.search.textbook.making import index_of
 
 CLOSE = 1e-6
 """The compiled search keeps some sums as float32."""
@@ -52,17 +52,9 @@ class Compiled:
         self.outcome = 1 - value, played
         back_up(self.nodes, self.context.settings[0], self.buffers.path, depth, leaf["to_play"], value, score, first)
 
-    def index(self, game: go_rules.game.Game) -> int:
-        """The node of a position that is in the tree."""
-        index = ROOT
-        for move in game.moves:
-            children = place_of_children(self.nodes, index)
-            index = children.start + int(np.flatnonzero(self.nodes["move"][children] == move.point)[0])
-        return index
-
     def priors(self, game: Game, state: State) -> dict[str, Prior]:
         """The moves of a node that has just been expanded."""
-        children, weight = self.nodes[place_of_children(self.nodes, self.index(state))], self.parameters.prior_weight
+        children, weight = children_of(self.nodes, index_of(self.nodes, state)), self.parameters.prior_weight
         return {
             to_vertex(int(each["move"]), self.height): Prior(
                 1, weight * float(each["prior_visits"]), weight * float(each["prior"])
@@ -84,9 +76,7 @@ def assert_same_tree(compiled: Compiled, node: Node) -> int:
     """Returns the number of nodes."""
     assert_only_senseless_moves_are_missing(node.state, [child.move for child in node.children])
     nodes, number = compiled.nodes, 1
-    places = place_of_children(nodes, compiled.index(node.state))
-    for child, place in zip(node.children, range(places.start, places.stop), strict=True):
-        there = nodes[place]
+    for child, there in zip(node.children, children_of(nodes, index_of(nodes, node.state)), strict=True):
         assert to_vertex(int(there["move"]), compiled.height) == child.move
         assert there["visits"] == child.visits
         assert there["wins"] == pytest.approx(child.wins)

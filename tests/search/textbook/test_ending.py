@@ -13,6 +13,7 @@ from search.result import RESIGN, MoveInfo, SearchResult
 from search.textbook.parameters import UctParameters
 from search.textbook.players import choose_point
 from tests.go_rules.diagrams import game_from
+from tests.search.searches import move_info, search_result
 
 CHINESE = PRESETS["chinese-ogs"][0]
 JAPANESE = PRESETS["japanese"][0]
@@ -35,14 +36,12 @@ def result_for(
     points = board_points(game.width, game.height)
     board = game.position["board"]
     sign = [1 if board[p] == game.to_play else -1 for p in points]
-    return SearchResult(
-        game.to_play, visits, winrate, 0.0, 0.0, 1.0, 0.0, 1.0, moves, np.array(sign, np.float32) * ownership
-    )
+    owned = np.array(sign, np.float32) * ownership
+    return search_result(game.to_play, *moves, visits=visits, winrate=winrate, ownership=owned)
 
 
-def info(vertex: str, visits: int, winrate: float = 0.5, order: int = 0, size: int = 7) -> MoveInfo:
-    point = from_vertex(vertex, size, size)
-    return MoveInfo(point, visits, visits, winrate, 0, 0, 0, 0, 0, 0, 0, 0, order, (point,))
+def info(vertex: str, visits: int) -> MoveInfo:
+    return move_info(from_vertex(vertex, 7, 7), visits)
 
 
 def test_a_won_and_finished_game_is_passed() -> None:

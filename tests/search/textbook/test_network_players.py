@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from go_rules.game import Game
-from go_rules.points import BLACK, PASS, WHITE, board_points, from_vertex, to_vertex
+from go_rules.points import BLACK, PASS, WHITE, board_points, to_vertex
 from go_rules.rule_names import preset
 from nets.evaluator import LOSS, WIN, ConstantEvaluator, Evaluation, EvaluationRequest, EvaluatorError
 from nets.symmetry import symmetric_point
@@ -14,6 +14,7 @@ from search.result import RESIGN
 from search.textbook.parameters import AlphaZeroParameters
 from search.textbook.tree import ROOT, place_of_children
 from tests.search.evaluators import CountingEvaluator, FailingEvaluator, FancifulEvaluator
+from tests.search.searches import played
 from tests.search.textbook.making import player_of, search
 from tests.search.textbook.naive_search import NaiveNode, NaiveSearch
 
@@ -23,11 +24,8 @@ EXACT = {"leaves_in_flight": 1, "random_symmetry": False, "memory": 4}
 NAMES = ("puct", "gumbel", "alphago", "value")
 
 
-def game_after(moves: str, size: int = 5, komi: float = 0.5) -> Game:
-    game = Game(size, size, TROMP_TAYLOR, komi)
-    for vertex in moves.split():
-        game.play(game.to_play, from_vertex(vertex, size, size))
-    return game
+def game_after(moves: str, komi: float = 0.5) -> Game:
+    return played(Game(5, 5, TROMP_TAYLOR, komi), moves)
 
 
 # --- The same as the slow search ------------------------------------------------------------------------------------

@@ -133,13 +133,6 @@ def test_with_widening_every_move_considered_is_soon_tried_and_no_other(factor: 
         assert visited(result) == min(82, max(1, int(np.ceil(factor * visits**0.5))))
 
 
-@pytest.mark.parametrize("losses", [0.0, 1.0, 5.0])
-def test_a_tree_is_consistent_after_a_search_with_virtual_loss(losses: float) -> None:
-    result = search(player_of("uct", virtual_loss=losses), Game(9, 9), 500)
-    assert result.visits == 500
-    assert sum(move.visits for move in result.moves) == 500
-
-
 # --- Flat Monte Carlo -------------------------------------------------------------------------------------------------
 
 

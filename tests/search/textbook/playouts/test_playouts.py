@@ -17,13 +17,12 @@ from go_rules.scoring import tromp_taylor_area
 from search.textbook.playouts import board as playout_board
 from search.textbook.playouts.board import (
     AROUND,
+    PLAYOUT_BOARD,
     area_score,
-    copy_board,
     in_atari,
     is_capture_or_joins,
     is_self_atari,
     load_position,
-    new_playout_boards,
     place,
 )
 from search.textbook.playouts.patterns import EMPTY_NEIGHBOUR, PATTERN, playout_table
@@ -45,15 +44,18 @@ SIZES = [(1, 1), (2, 2), (1, 7), (5, 5), (9, 9), (13, 6), (19, 19), (25, 25)]
 
 
 def board_of(game: Game) -> np.void:
-    b = new_playout_boards(1)[0]
-    load_position(b, game.position)
+    return board_at(game.position)
+
+
+def board_at(position: np.void) -> np.void:
+    b: np.void = np.zeros(1, PLAYOUT_BOARD)[0]
+    load_position(b, position)
     return b
 
 
 def assert_same(b: np.void, pos: np.void) -> None:
     """Everything the playout board knows, recomputed from the exact position."""
-    fresh = new_playout_boards(1)[0]
-    load_position(fresh, pos)
+    fresh = board_at(pos)
     assert (b["board"] == pos["board"]).all()
     on_board = [p for p in range(N_POINTS) if pos["board"][p] in (EMPTY, BLACK, WHITE)]
     assert (b["around"][on_board] == fresh["around"][on_board]).all()
@@ -81,7 +83,6 @@ def test_the_playout_board_agrees_with_the_exact_one(width: int, height: int) ->
     for _ in range(3 if width < 13 else 1):
         game = Game(width, height, PRESETS["chinese"][0])
         b = board_of(game)
-        pos = new_stack(1)[0]
         pos = game.stack[:1].copy()[0]
         for move in range(min(200 if width < 19 else 80, 2 * width * height)):
             colour = BLACK if move % 2 == 0 else WHITE
@@ -108,12 +109,12 @@ def test_the_playout_board_agrees_with_the_exact_one(width: int, height: int) ->
 @pytest.mark.parametrize("policy", [UNIFORM, GUIDED])
 @pytest.mark.parametrize(("width", "height"), SIZES)
 def test_a_finished_playout_is_scored_as_by_area(width: int, height: int, policy: tuple[float, ...]) -> None:
-    b = board_of(Game(width, height))
-    start = b.copy()
+    game = Game(width, height)
+    b = board_of(game)
     tools = new_tools(1, new_policy(*policy))
     limit = 10 * width * height
     for _ in range(20 if width < 19 else 3):
-        copy_board(b, start)
+        load_position(b, game.position)
         if playout(b, BLACK, NO_POINT, tools, limit) == limit:
             continue
         pos = new_stack(1)[0]
@@ -139,12 +140,12 @@ def test_playouts_do_not_care_for_colours(policy: tuple[float, ...]) -> None:
 
 def test_who_moves_first_gains_a_little() -> None:
     """On an empty 9x9 board random play gives the first player two to three points, and all playouts end."""
-    b = board_of(Game(9, 9))
-    start = b.copy()
+    game = Game(9, 9)
+    b = board_of(game)
     tools = new_tools(5, new_policy(*UNIFORM))
     scores, lengths = [], []
     for _ in range(4000):
-        copy_board(b, start)
+        load_position(b, game.position)
         lengths.append(playout(b, BLACK, NO_POINT, tools, 3 * 81))
         scores.append(area_score(b))
     # The standard error of the mean is about 0.4 points.
@@ -215,11 +216,7 @@ def test_the_policy_takes_what_is_in_atari() -> None:
         WHITE,
     )
     b = board_of(game)
-    start = b.copy()
-    tools = new_tools(1, new_policy(capture_rate=1.0))
-    last = from_vertex("C3", 5, 5)
-    copy_board(b, start)
-    playout(b, WHITE, last, tools, 1)
+    playout(b, WHITE, from_vertex("C3", 5, 5), new_tools(1, new_policy(capture_rate=1.0)), 1)
     assert b["board"][from_vertex("D3", 5, 5)] == WHITE
     assert b["on_board"][BLACK] == 0
 
