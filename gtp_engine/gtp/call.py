@@ -27,7 +27,6 @@ from gtp_engine.gtp.protocol import (
     SYNTAX_ERROR,
     Command,
     GtpError,
-    Response,
     decode_line,
     format_header,
     format_response,
@@ -114,12 +113,12 @@ class Call:
         self.streaming = True
         self._write(header + (line + "\n" if line else ""))
 
-    def finish(self, response: Response) -> None:
+    def finish(self, text: str = "", ok: bool = True) -> None:
         """Send the whole reply, or what is still missing from a streamed one."""
         if not self.streaming:
-            self._write(format_response(response, self.command.id))
-        elif response.ok and response.text:
-            self._write(response.text + "\n\n")
+            self._write(format_response(text, self.command.id, ok))
+        elif ok and text:
+            self._write(text + "\n\n")
         else:
             self._write("\n")
 

@@ -7,8 +7,8 @@ side to move.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,20 +24,15 @@ from gtp_engine.gtp.protocol import (
     interpret_vertex,
     is_colour,
 )
-from search.request import MoveFilter, ReportRequest
+from gtp_engine.session.thinking import pv_text
+from search.request import MoveFilter
 from search.result import LOWEST_UTILITY, MoveInfo, SearchResult
 
 FLAGS = frozenset(
-    {
-        "rootinfo",
-        "ownership",
-        "ownershipstdev",
-        "movesownership",
-        "movesownershipstdev",
-        "pvvisits",
-        "pvedgevisits",
-        "noresultvalue",
-    }
+    (
+        *("rootinfo", "ownership", "ownershipstdev", "movesownership", "movesownershipstdev"),
+        *("pvvisits", "pvedgevisits", "noresultvalue"),
+    )
 )
 """Keys of kata-analyze whose value is true or false, in lower case."""
 
@@ -53,18 +48,14 @@ class AnalysisRequest:
     """The arguments of an analysis command."""
 
     colour: int
-    every: float = NEVER
+    every: float
     """Seconds between reports."""
-    min_moves: int = 0
+    min_moves: int
     """How many moves are shown at least, even if they have no visits."""
-    max_moves: int | None = None
-    filter: MoveFilter | None = None
-    flags: frozenset[str] = field(default_factory=frozenset)
+    max_moves: int | None
+    filter: MoveFilter | None
+    flags: frozenset[str]
     """The members of FLAGS that are true."""
-
-    def wants(self, flag: str) -> bool:
-        """Return whether this member of FLAGS is true."""
-        return flag in self.flags
 
 
 def interpret_request(
@@ -84,17 +75,14 @@ def interpret_request(
         if key == "interval":
             every = _interval(_pop(rest))
         elif key == "minmoves":
-            min_moves = _count(_pop(rest))
+            min_moves = interpret_integer(_pop(rest), 0)
         elif key == "maxmoves":
-            max_moves = _count(_pop(rest))
+            max_moves = interpret_integer(_pop(rest), 0)
         elif key in ("avoid", "allow"):
             side = interpret_colour(_pop(rest))
             vertices = [vertex for vertex in _pop(rest).split(",") if vertex]  # `D4, 1`: nothing behind the comma
             points = frozenset(interpret_vertex(vertex, width, height) for vertex in vertices)
-            depth = _count(_pop(rest))
-            if depth < 1:
-                raise GtpError(SYNTAX_ERROR)
-            restrictions.append((key, side, points, depth))
+            restrictions.append((key, side, points, interpret_integer(_pop(rest), 1)))
         elif kata and key in FLAGS:
             (flags.add if interpret_boolean(_pop(rest)) else flags.discard)(key)
         else:
@@ -122,17 +110,7 @@ def _pop(words: list[str]) -> str:
 
 
 def _interval(word: str) -> float:
-    centiseconds = interpret_float(word)
-    if centiseconds < 0:
-        raise GtpError(SYNTAX_ERROR)
-    return min(SLOWEST, max(FASTEST, centiseconds / 100))
-
-
-def _count(word: str) -> int:
-    count = interpret_integer(word)
-    if count < 0:
-        raise GtpError(SYNTAX_ERROR)
-    return count
+    return min(SLOWEST, max(FASTEST, interpret_float(word, 0) / 100))
 
 
 # --- Reports ------------------------------------------------------------------------------------------------------
@@ -146,10 +124,6 @@ class Reporter:
     height: int
     longest_pv: int
     kata: bool = True
-
-    def subscription(self, send: Callable[[SearchResult], None]) -> ReportRequest:
-        """Make the request for reports that the search is to get. `send` is called with each snapshot."""
-        return ReportRequest.of(send, self.request.flags, self.request.every)
 
     def line(self, result: SearchResult, chosen: int | None = None) -> str:
         """Write a snapshot as one report. It is never empty if the result has a move; the chosen one is in it."""
@@ -167,8 +141,7 @@ class Reporter:
         return shown if self.request.max_moves is None else shown[: max(1, self.request.max_moves)]
 
     def _pv(self, move: MoveInfo) -> str:
-        points = move.pv or (move.point,)
-        return " ".join(to_vertex(point, self.height) for point in points[: self.longest_pv])
+        return pv_text(move.pv or (move.point,), self.height, self.longest_pv)
 
     def _along(self, visits: tuple[int, ...], first: int) -> str:
         """Numbers for the moves of a variation; `first` is that of a variation about which no more is known."""
@@ -181,7 +154,7 @@ class Reporter:
         )
 
     def _kata_move(self, move: MoveInfo) -> str:
-        wants = self.request.wants
+        wants = self.request.flags.__contains__
         parts = [
             f"info move {to_vertex(move.point, self.height)} visits {move.visits} edgeVisits {move.edge_visits}",
             f"utility {_number(move.utility)} winrate {_share(move.winrate)}",
@@ -208,7 +181,7 @@ class Reporter:
         return " ".join(parts)
 
     def _root(self, result: SearchResult) -> Iterator[str]:
-        wants, raw = self.request.wants, result.raw
+        wants, raw = self.request.flags.__contains__, result.raw
         if wants("rootinfo"):
             errors = (
                 (-1.0, -1.0, -1.0)

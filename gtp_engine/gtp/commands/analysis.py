@@ -22,9 +22,9 @@ from gtp_engine.gtp.protocol import (
     interpret_integer,
     is_colour,
 )
-from gtp_engine.gtp.reports import AnalysisRequest, Reporter, interpret_request
+from gtp_engine.gtp.reports import Reporter, interpret_request
 from gtp_engine.session.session import Session
-from gtp_engine.session.thinking import move_text
+from gtp_engine.session.thinking import move_text, pv_text
 from nets.bare_evaluation import OPTIMISM, evaluate, legal_mask
 from nets.evaluator import (
     LEAD,
@@ -43,30 +43,53 @@ from nets.symmetry import SYMMETRIES
 from search.nobi.doublings import fixed_doublings
 from search.nobi.parameters import SearchParameters
 from search.player import Player
-from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest, allows_a_move
+from search.request import OWNERSHIP_AT_THE_END, Limits, ReportRequest, SearchRequest, allows_a_move
 from search.result import SearchResult, StopReason
 
 MOST_BENCHMARK_VISITS = 10_000_000
 
 
-def lz_analyze(session: Session, call: Call) -> str:
-    """Analyse until any input arrives, with reports in the format of Leela Zero."""
-    return _analyze(session, call, kata=False)
-
-
 def kata_analyze(session: Session, call: Call) -> str:
-    """Analyse until any input arrives, with reports in the format of KataGo."""
-    return _analyze(session, call, kata=True)
+    """Analyse until any input arrives, with reports in the format of KataGo, for `lz-analyze` in that of Leela Zero."""
+    reporter = _reporter(session, call)
+    request = reporter.request
+    _ = session.player  # what prevents it is said before a header says that all is well
+    call.stream()
+    call.end_on_input()
+    if not allows_a_move(session.game, request.colour, request.filter):
+        call.stop.wait()
+        return ""
+    sent = 0
+
+    def send(result: SearchResult) -> None:
+        nonlocal sent
+        sent += 1
+        call.stream(reporter.line(result))
+
+    result = session.analyse(
+        Limits(may_stop_early=False),
+        call.stop,
+        colour=request.colour,
+        filter=request.filter,
+        report=ReportRequest.of(send, request.flags, request.every),
+        may_end_empty=True,
+    )
+    if (sent == 0 or result.reason is not StopReason.INTERRUPTED) and any(move.visits > 0 for move in result.moves):
+        # No report was due yet; or the tree is as large as it may get and this is the last word.
+        send(result)
+    call.stop.wait()
+    return ""
 
 
-def lz_genmove_analyze(session: Session, call: Call) -> str:
-    """Think of a move and play it, with reports in the format of Leela Zero."""
-    return _genmove_analyze(session, call, kata=False)
+lz_analyze = kata_analyze
 
 
 def kata_genmove_analyze(session: Session, call: Call) -> str:
-    """Think of a move and play it, with reports in the format of KataGo."""
-    return _genmove_analyze(session, call, kata=True)
+    """Think of a move and play it, with reports as those of `kata-analyze` or of `lz-analyze`."""
+    return _think(session, call)
+
+
+lz_genmove_analyze = kata_genmove_analyze
 
 
 def cgos_genmove_analyze(session: Session, call: Call) -> str:
@@ -80,12 +103,12 @@ def cgos_genmove_analyze(session: Session, call: Call) -> str:
 
 def kata_search_analyze(session: Session, call: Call) -> str:
     """Think of a move and do not play it, with reports in the format of KataGo."""
-    return _genmove_analyze(session, call, kata=True, plays=False)
+    return _think(session, call, plays=False)
 
 
 def kata_search_analyze_cancellable(session: Session, call: Call) -> str:
     """Do as `kata-search_analyze` does, until any input ends it."""
-    return _genmove_analyze(session, call, kata=True, plays=False, may_cancel=True)
+    return _think(session, call, plays=False, may_cancel=True)
 
 
 def kata_raw_human_nn(session: Session, call: Call) -> str:
@@ -107,9 +130,7 @@ def kata_raw_nn(session: Session, call: Call) -> str:
 def kata_benchmark(session: Session, call: Call) -> str:
     """Search the present position without what earlier searches learned, and reply how fast that was."""
     call.expect(1)
-    visits = interpret_integer(call.word(0))
-    if not 1 <= visits <= MOST_BENCHMARK_VISITS:
-        raise GtpError(SYNTAX_ERROR)
+    visits = interpret_integer(call.word(0), 1, MOST_BENCHMARK_VISITS)
     player = session.player
     player.clear()
     started = time.monotonic()
@@ -122,41 +143,10 @@ def kata_benchmark(session: Session, call: Call) -> str:
     )
 
 
-def _analyze(session: Session, call: Call, kata: bool) -> str:
-    """Search and report until any input arrives."""
-    reporter = _reporter(session, call, kata)
-    request = reporter.request
-    _ = session.player  # what prevents it is said before a header says that all is well
-    call.stream()
-    call.end_on_input()
-    if not allows_a_move(session.game, request.colour, request.filter):
-        call.stop.wait()
-        return ""
-    sent = 0
-
-    def send(result: SearchResult) -> None:
-        nonlocal sent
-        sent += 1
-        call.stream(reporter.line(result))
-
-    result = session.analyse(
-        Limits(may_stop_early=False),
-        call.stop,
-        colour=request.colour,
-        filter=request.filter,
-        report=reporter.subscription(send),
-        may_end_empty=True,
-    )
-    if (sent == 0 or result.reason is not StopReason.INTERRUPTED) and any(move.visits > 0 for move in result.moves):
-        # No report was due yet; or the tree is as large as it may get and this is the last word.
-        send(result)
-    call.stop.wait()
-    return ""
-
-
-def _genmove_analyze(session: Session, call: Call, kata: bool, plays: bool = True, may_cancel: bool = False) -> str:
+def _think(session: Session, call: Call, plays: bool = True, may_cancel: bool = False) -> str:
     """Report while thinking of a move. There is at least one report: CGOS's client waits for it."""
-    reporter = _reporter(session, call, kata)
+    reporter = _reporter(session, call)
+    request = reporter.request
 
     def send(result: SearchResult) -> None:
         call.stream(reporter.line(result))
@@ -164,10 +154,10 @@ def _genmove_analyze(session: Session, call: Call, kata: bool, plays: bool = Tru
     if may_cancel:
         session.get_ready()
         call.end_on_input()
-    request = reporter.request
     if not allows_a_move(session.game, request.colour, request.filter):
         raise GtpError("no legal move is allowed")
-    decision = decide(session, call, request.colour, request.filter, reporter.subscription(send), may_cancel)
+    report = ReportRequest.of(send, request.flags, request.every)
+    decision = decide(session, call, request.colour, request.filter, report, may_cancel)
     if decision.result.moves:
         call.stream(reporter.line(decision.result, decision.point))
     if may_cancel and decision.is_cancelled:
@@ -178,9 +168,9 @@ def _genmove_analyze(session: Session, call: Call, kata: bool, plays: bool = Tru
     return f"play {move}"
 
 
-def _reporter(session: Session, call: Call, kata: bool) -> Reporter:
-    game = session.game
-    request: AnalysisRequest = interpret_request(call.words, game.width, game.height, game.to_play, kata=kata)
+def _reporter(session: Session, call: Call) -> Reporter:
+    game, kata = session.game, not call.command.name.startswith("lz-")
+    request = interpret_request(call.words, game.width, game.height, game.to_play, kata=kata)
     return Reporter(request, game.height, session.settings.longest_variation, kata)
 
 
@@ -190,20 +180,12 @@ def _raw_texts(session: Session, call: Call, of_people: Evaluator | None = None)
     parameters = session.player.parameters
     optimism = parameters.root_policy_optimism if isinstance(parameters, SearchParameters) else OPTIMISM
     if len(words) == 2 and of_people is None:
-        optimism = interpret_float(words.pop())
-    if len(words) > 1 or not 0 <= optimism <= 1:
+        optimism = interpret_float(words.pop(), 0, 1)
+    if len(words) > 1:
         raise GtpError(SYNTAX_ERROR)
     which = words[0].lower() if words else "0"
-    if which == "all":
-        symmetries = range(SYMMETRIES)
-    else:
-        symmetry = interpret_integer(which)
-        if not 0 <= symmetry < SYMMETRIES:
-            raise GtpError(SYNTAX_ERROR)
-        symmetries = range(symmetry, symmetry + 1)
-    return "\n".join(
-        raw_text(session.player, session.game, colour, symmetry, optimism, of_people) for symmetry in symmetries
-    )
+    symmetries = range(SYMMETRIES) if which == "all" else (interpret_integer(which, 0, SYMMETRIES - 1),)
+    return "\n".join(raw_text(session.player, session.game, colour, each, optimism, of_people) for each in symmetries)
 
 
 def raw_text(
@@ -223,11 +205,10 @@ def raw_text(
     evaluator = of_people or player.evaluator
     if evaluator is None:
         raise GtpError("this player has no network")
-    parameters, doublings = player.parameters, 0.0
+    parameters, doublings, sign = player.parameters, 0.0, 1.0 if colour == WHITE else -1.0
     if isinstance(parameters, SearchParameters):
-        doublings = fixed_doublings(parameters, colour) * (1.0 if colour == WHITE else -1.0)
+        doublings = sign * fixed_doublings(parameters, colour)
     evaluation = evaluate(evaluator, game, colour, (symmetry,), optimism, doublings)
-    sign = 1.0 if colour == WHITE else -1.0
     win, loss = (WIN, LOSS) if colour == WHITE else (LOSS, WIN)
     value, score = evaluation.value[0], evaluation.score[0]
     mean, stdev = float(score[SCORE_MEAN]), float(score[SCORE_STDEV])
@@ -276,7 +257,7 @@ def cgos_line(result: SearchResult, height: int, longest_pv: int) -> str:
             "prior": round(move.prior, 5),
             "visits": move.visits,
             # The client puts the move itself in front.
-            "pv": " ".join(to_vertex(point, height) for point in move.pv[1:longest_pv]),
+            "pv": pv_text(move.pv[1:], height, longest_pv - 1),
         }
         for move in result.moves[:MOVES_SHOWN]
         if move.visits > 0 or move.order == 0
