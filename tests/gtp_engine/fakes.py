@@ -177,11 +177,13 @@ class Dialogue:
             self.session.after_reply()
         return "".join(written)
 
-    def ask(self, line: str) -> str:
-        """The text of a successful reply."""
-        reply = self.send(line)
-        assert reply.startswith("="), f"{line}: {reply}"
-        assert reply.endswith("\n\n")
+    def ask(self, *lines: str) -> str:
+        """The text of the reply to the last of some lines, all of which succeed."""
+        reply = ""
+        for line in lines:
+            reply = self.send(line)
+            assert reply.startswith("="), f"{line}: {reply}"
+            assert reply.endswith("\n\n")
         return reply[1:].strip(" \n")
 
     def refuse(self, line: str) -> str:

@@ -233,8 +233,7 @@ def test_raw_networks_mix_in_as_much_optimism_as_searches_do() -> None:
     dialogue.player.evaluator = Recording()
     dialogue.ask("kata-raw-nn 0")
     dialogue.player.parameters = SearchParameters(root_policy_optimism=1.0)
-    dialogue.ask("kata-raw-nn 0")
-    dialogue.ask("kata-raw-nn 0 0.5")
+    dialogue.ask("kata-raw-nn 0", "kata-raw-nn 0 0.5")
     assert shares == pytest.approx([0.2, 1.0, 0.5])
 
 
