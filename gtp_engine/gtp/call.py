@@ -53,18 +53,6 @@ class Controller:
 class Call:
     """One GTP command that is being carried out. Its handler gets it, and the loop can stop it."""
 
-    command: Command
-    controller: Controller
-    received: float
-    """time.monotonic() at which its line arrived."""
-    stop: threading.Event
-    """Set when the command has to end with what it has found: our own clock runs out, GoGui interrupts it, the session
-    ends, or, where `ends_on_input`, a line arrives."""
-    ends_on_input: bool = False
-    """Whether any line that arrives sets `stop`, as for analysis commands."""
-    streaming: bool = False
-    """Whether the first part of the reply, its header included, has been sent."""
-
     def __init__(
         self,
         command: Command,
@@ -77,7 +65,14 @@ class Call:
         self.command = command
         self.controller = controller or Controller()
         self.received = time.monotonic() if received is None else received
+        """time.monotonic() at which its line arrived."""
         self.stop = threading.Event()
+        """Set when the command has to end with what it has found: our own clock runs out, GoGui interrupts it, the
+        session ends, or, where `ends_on_input`, a line arrives."""
+        self.ends_on_input = False
+        """Whether any line that arrives sets `stop`, as for analysis commands."""
+        self.streaming = False
+        """Whether the first part of the reply, its header included, has been sent."""
         self._write = write
         self._on_listen = on_listen
 
@@ -128,7 +123,6 @@ MOST_WAITING = 16 << 20
 
 PIECE_COST = 256
 """The bytes that a piece counts for besides its text, so that many small ones are bounded too."""
-
 
 _MANY_BLANK = re.compile(rb"\n{3,}")
 """Blank lines in a row, which do no more than one of them."""

@@ -166,25 +166,24 @@ def _first(stones: Iterable[tuple[int, int]], moves: list[tuple[int, int]]) -> i
 
 def _turns(query: Object, moves: int) -> tuple[list[int], dict[int, int]]:
     """The turns to analyse in ascending order, and the priorities that are given by turn."""
-    if "analyzeTurns" not in query:
-        if "priorities" in query:
-            read_integers(query, "priorities", "Must specify an array of integers indicating priorities")
-            raise FieldError("priorities", "Can only specify when also specifying analyzeTurns")
-        return [moves], {}
-    turns = read_integers(query, "analyzeTurns", "Must specify an array of integers indicating turns to analyze")
-    for turn in turns:
-        if not 0 <= turn <= moves:
-            raise FieldError("analyzeTurns", f"Invalid turn number: {turn}")
-    priorities: dict[int, int] = {}
-    if "priorities" in query:
-        given = read_integers(query, "priorities", "Must specify an array of integers indicating priorities")
-        if len(given) != len(turns):
-            raise FieldError("priorities", "Must be of matching length to analyzeTurns")
-        for turn, priority in zip(turns, given, strict=True):
-            if abs(priority) >= 1 << 62:
-                raise FieldError("priorities", f"Invalid priority: {priority}")
-            priorities[turn] = priority
-    return sorted(set(turns)), priorities
+    turns = None
+    if "analyzeTurns" in query:
+        turns = read_integers(query, "analyzeTurns", "Must specify an array of integers indicating turns to analyze")
+        for turn in turns:
+            if not 0 <= turn <= moves:
+                raise FieldError("analyzeTurns", f"Invalid turn number: {turn}")
+    wanted = [moves] if turns is None else sorted(set(turns))
+    if "priorities" not in query:
+        return wanted, {}
+    priorities = read_integers(query, "priorities", "Must specify an array of integers indicating priorities")
+    if turns is None:
+        raise FieldError("priorities", "Can only specify when also specifying analyzeTurns")
+    if len(priorities) != len(turns):
+        raise FieldError("priorities", "Must be of matching length to analyzeTurns")
+    for priority in priorities:
+        if abs(priority) >= 1 << 62:
+            raise FieldError("priorities", f"Invalid priority: {priority}")
+    return wanted, dict(zip(turns, priorities, strict=True))
 
 
 def _rules(query: Object, warn: Warn) -> tuple[Rules, float]:
