@@ -13,12 +13,7 @@ from gtp_engine.gtp.call import Call
 from gtp_engine.gtp.protocol import SYNTAX_ERROR, GtpError
 from gtp_engine.session.session import Session
 
-KGS_RULES = {
-    "chinese": "chinese-kgs",
-    "aga": "aga",
-    "japanese": "japanese",
-    "new_zealand": "new-zealand",
-}
+KGS_RULES = {"chinese": "chinese-kgs", "aga": "aga", "japanese": "japanese", "new_zealand": "new-zealand"}
 
 
 def kata_get_rules(session: Session, _call: Call) -> str:
