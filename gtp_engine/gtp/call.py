@@ -173,8 +173,7 @@ class Inbox:
             return interrupts and quits
 
     def await_room(self, seconds: float) -> bool:
-        """Wait so many seconds for half of the lines to be done, if MOST_WAITING bytes wait. Returns whether to read
-        on.
+        """Wait so many seconds until half of MOST_WAITING bytes are done, if they wait. Returns whether to read on.
 
         What is read after a pause may have been written long ago, so it counts as written with what came before it.
         """

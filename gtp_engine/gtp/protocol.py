@@ -59,8 +59,7 @@ def clean_line(line: str) -> str:
 
 
 def without_controls(line: str) -> str:
-    """Return a line without control characters, spaces for tabs, and without the byte order mark that some systems
-    write before their first line."""
+    """Return a line without control characters and without the byte order mark of some systems, and spaces for tabs."""
     return line.removeprefix("\ufeff").translate(_CONTROL).replace("\t", " ").strip("\n")
 
 

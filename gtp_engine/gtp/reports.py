@@ -42,6 +42,9 @@ SLOWEST = 1e6
 NEVER = SLOWEST
 """The interval if none is given: only the end of the search is reported."""
 
+Restrictions = dict[int, list[tuple[frozenset[int], int]]]
+"""By colour, points and the depth to which they are meant."""
+
 
 @dataclass(frozen=True)
 class AnalysisRequest:
@@ -65,7 +68,7 @@ def interpret_request(
     rest = list(words)
     colour, every, min_moves, max_moves = to_play, NEVER, 0, None
     flags: set[str] = set()
-    restrictions: list[tuple[str, int, frozenset[int], int]] = []
+    restrictions: dict[str, Restrictions] = {"allow": {}, "avoid": {}}
     if rest and is_colour(rest[0]):
         colour = interpret_colour(rest.pop(0))
     if rest and not rest[0][0].isalpha():
@@ -78,29 +81,26 @@ def interpret_request(
             min_moves = interpret_integer(_pop(rest), 0)
         elif key == "maxmoves":
             max_moves = interpret_integer(_pop(rest), 0)
-        elif key in ("avoid", "allow"):
+        elif key in restrictions:
             side = interpret_colour(_pop(rest))
             vertices = [vertex for vertex in _pop(rest).split(",") if vertex]  # `D4, 1`: nothing behind the comma
             points = frozenset(interpret_vertex(vertex, width, height) for vertex in vertices)
-            restrictions.append((key, side, points, interpret_integer(_pop(rest), 1)))
+            restrictions[key].setdefault(side, []).append((points, interpret_integer(_pop(rest), 1)))
         elif kata and key in FLAGS:
             (flags.add if interpret_boolean(_pop(rest)) else flags.discard)(key)
         else:
             raise GtpError(SYNTAX_ERROR)
-    return AnalysisRequest(colour, every, min_moves, max_moves, _filter(restrictions), frozenset(flags))
+    return AnalysisRequest(colour, every, min_moves, max_moves, _filter(**restrictions), frozenset(flags))
 
 
-def _filter(restrictions: list[tuple[str, int, frozenset[int], int]]) -> MoveFilter | None:
-    if not restrictions:
+def _filter(allow: Restrictions, avoid: Restrictions) -> MoveFilter | None:
+    if not allow and not avoid:
         return None
-    allowed = [(side, (points, depth)) for key, side, points, depth in restrictions if key == "allow"]
-    avoided: dict[int, tuple[tuple[frozenset[int], int], ...]] = {}
-    for key, side, points, depth in restrictions:
-        if key == "avoid":
-            avoided[side] = (*avoided.get(side, ()), (points, depth))
-    if avoided.keys() & dict(allowed).keys() or len(dict(allowed)) < len(allowed):
+    if avoid.keys() & allow.keys() or any(len(each) > 1 for each in allow.values()):
         raise GtpError("allow may be given once for each colour, and not together with avoid for the same colour")
-    return MoveFilter(allow=dict(allowed), avoid=avoided)
+    return MoveFilter(
+        {side: each for side, (each,) in allow.items()}, {side: tuple(each) for side, each in avoid.items()}
+    )
 
 
 def _pop(words: list[str]) -> str:

@@ -22,8 +22,7 @@ OWNERSHIP_DECIMALS = 6
 
 
 def no_results(position: Position) -> dict[str, Any]:
-    """Write the last reply of a position without results: it was terminated before its evaluation, or its search
-    failed."""
+    """Write the last reply of a position that was terminated before its evaluation, or whose search failed."""
     return {"id": position.query.id, "isDuringSearch": False, "noResults": True, "turnNumber": position.turn}
 
 

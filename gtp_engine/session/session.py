@@ -87,8 +87,7 @@ class Session:
         on_compile: Callable[[], None] = lambda: None,
         named: Iterable[str] = (),
     ) -> None:
-        """`make_player` is called in another thread. `on_compile` is called there once, if anything has to be
-        compiled."""
+        """`make_player` is called in another thread, and `on_compile` once, if anything has to be compiled."""
         self.settings = settings
         """Replaced as a whole when a parameter changes."""
         self.named = set(named)

@@ -45,8 +45,7 @@ def debug_moves(session: Session, call: Call) -> str:
 
 
 def explanation(session: Session, most: int | None = CANDIDATES_SHOWN) -> list[str]:
-    """Explain the last move that the engine was asked for, in lines. They show at most `most` of the moves that it
-    looked at; None shows all."""
+    """Explain the last move that the engine was asked for, in lines: with `most` of its moves, or with all for None."""
     decision = session.decision
     if decision is None:
         return ["no move yet"]

@@ -176,9 +176,8 @@ def _explain(session: Session) -> None:
 
 
 def removal_moves(game: Game, colour: int, dead: set[int]) -> MoveFilter | None:
-    """Make a filter that allows the next move only on liberties of `dead` stones. Where none of these can be played
-    without being captured at once, it may be anywhere in the empty regions around them; None if nothing is legal
-    there."""
+    """Make a filter that allows the next move only on liberties of `dead` stones, or anywhere in the empty regions
+    around them where on each of these it would be captured at once; None if nothing is legal there."""
     around = {beside for point in dead for beside in neighbours(point)}
     regions = empty_regions(game.position["board"], board_points(game.width, game.height))
     near = [point for region in regions if not region.isdisjoint(around) for point in region]

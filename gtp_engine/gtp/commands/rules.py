@@ -53,8 +53,7 @@ def kgs_rules(session: Session, call: Call) -> str:
 
 
 def rules_json(rules: Rules, **more: Any) -> str:
-    """Write rules as one line of JSON, with its keys in KataGo's order, the alphabetical one. `more` are further
-    keys."""
+    """Write rules, and what there is `more`, as a line of JSON, with its keys in alphabetical order as KataGo's."""
     return json.dumps({**rules.to_json(), **more}, sort_keys=True, separators=(",", ":"))
 
 

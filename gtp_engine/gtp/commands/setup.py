@@ -106,8 +106,7 @@ def fixed_handicap(session: Session, call: Call) -> str:
 
 
 def place_free_handicap(session: Session, call: Call) -> str:
-    """Place handicap stones on points that the engine chooses, and reply with them: fewer than were asked for where the
-    board has no room."""
+    """Place handicap stones on points that the engine chooses, fewer where there is no room, and reply with them."""
 
     def most_of(number: int, width: int, height: int) -> list[int]:
         return handicap.free_handicap(min(number, handicap.max_free_handicap(width, height)), width, height)
