@@ -6,6 +6,7 @@ import dataclasses
 import threading
 import time
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
@@ -154,6 +155,13 @@ class StillPulse(Pulse):
         self.look = look
 
 
+def call_of(line: str, *arguments: Any, **named: Any) -> Call:
+    """The call of a line that has a command."""
+    command = parse_line(line)
+    assert command is not None
+    return Call(command, *arguments, **named)
+
+
 class Dialogue:
     """An engine spoken to line by line, in this thread, on a machine that is never busy."""
 
@@ -167,11 +175,10 @@ class Dialogue:
 
     def send(self, line: str) -> str:
         """The complete reply, framing included; empty where there is none. Analysis ends at once."""
-        command = parse_line(line)
-        if command is None:
+        if parse_line(line) is None:
             return ""
         written: list[str] = []
-        call = Call(command, written.append, lambda call: call.stop.set(), controller=self.controller)
+        call = call_of(line, written.append, lambda call: call.stop.set(), controller=self.controller)
         self.ended = not carry_out(self.session, call)
         if not self.ended:
             self.session.after_reply()

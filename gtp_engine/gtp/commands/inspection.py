@@ -55,11 +55,12 @@ def explanation(session: Session, most: int | None = CANDIDATES_SHOWN) -> list[s
         f"visits {result.visits} winrate {result.winrate:.3f} lead {result.lead:+.1f} "
         f"seconds {result.seconds:.2f} stopped by {result.reason.value}",
     ]
-    for move in [move for move in result.moves if move.visits][:most]:
-        lines.append(
-            f"{to_vertex(move.point, height)}: visits {move.visits} winrate {move.winrate:.3f} "
-            f"lead {move.lead:+.1f} prior {move.prior:.3f} pv {pv_text(move.pv, height, 8)}"
-        )
+    lines += [
+        f"{to_vertex(move.point, height)}: visits {move.visits} winrate {move.winrate:.3f} "
+        f"lead {move.lead:+.1f} prior {move.prior:.3f} pv {pv_text(move.pv, height, 8)}"
+        for move in result.moves
+        if move.visits
+    ][:most]
     return lines
 
 

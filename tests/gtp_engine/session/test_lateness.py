@@ -10,15 +10,13 @@ import pytest
 
 from go_rules.points import BLACK, WHITE
 from gtp_engine.configuration.settings import EngineSettings
-from gtp_engine.gtp.call import Call
 from gtp_engine.gtp.commands import carry_out
-from gtp_engine.gtp.protocol import parse_line
 from gtp_engine.session.clock import TimeControl, TimeLeft, full_time
 from gtp_engine.session.lateness import FIRST_GUESS, MOST, SAME_TURN, Lateness, Pulse, Turn
 from gtp_engine.session.time_management import SMALLEST, seconds_for_move
 from search.request import SearchRequest
 from search.result import SearchResult
-from tests.gtp_engine.fakes import Dialogue, FakePlayer
+from tests.gtp_engine.fakes import Dialogue, FakePlayer, call_of
 from tests.systems import PATIENCE
 
 
@@ -239,9 +237,7 @@ def test_what_play_took_is_charged_to_our_clock() -> None:
     after that."""
     dialogue = Dialogue(settings=EngineSettings(size="9", lag=0.0))
     dialogue.ask("boardsize 9", "time_settings 100 0 0")
-    command = parse_line("play w e5")
-    assert command is not None
-    assert carry_out(dialogue.session, Call(command, received=time.monotonic() - 30.0))
+    assert carry_out(dialogue.session, call_of("play w e5", received=time.monotonic() - 30.0))
     dialogue.ask("genmove b", "genmove w")
     left = dialogue.session.clock.left
     assert left[BLACK].main <= 70.0

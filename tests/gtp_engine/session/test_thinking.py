@@ -14,16 +14,14 @@ import pytest
 from go_rules.game import Game
 from go_rules.points import BLACK, PASS, from_vertex
 from gtp_engine.configuration.settings import EngineSettings
-from gtp_engine.gtp.call import Call
 from gtp_engine.gtp.commands import play
 from gtp_engine.gtp.commands.analysis import kata_search_analyze_cancellable
 from gtp_engine.gtp.commands.play import kata_search_cancellable
-from gtp_engine.gtp.protocol import parse_line
 from gtp_engine.session.thinking import Decision, held_back
 from gtp_engine.session.time_management import SMALLEST
 from search.request import Limits, MoveFilter, SearchRequest
 from search.result import RESIGN, SearchResult
-from tests.gtp_engine.fakes import Dialogue, FakePlayer
+from tests.gtp_engine.fakes import Dialogue, FakePlayer, call_of
 from tests.systems import PATIENCE
 
 
@@ -33,12 +31,6 @@ class EmptyHanded(FakePlayer):
     def search(self, request: SearchRequest) -> SearchResult:
         result = super().search(request)
         return dataclasses.replace(result, moves=()) if request.may_end_empty else result
-
-
-def call_for(line: str) -> Call:
-    command = parse_line(line)
-    assert command is not None
-    return Call(command)
 
 
 def test_a_cancelled_search_needs_no_move_and_hides_no_older_one() -> None:
@@ -65,7 +57,7 @@ def test_where_the_clock_and_nobody_else_ended_it_a_move_is_found() -> None:
 def test_a_cancellable_search_that_nobody_cancels_ends_with_a_move_that_is_not_played() -> None:
     dialogue = Dialogue()
     for handler in (kata_search_cancellable, kata_search_analyze_cancellable):
-        assert handler(dialogue.session, call_for("kata-search_cancellable b")).endswith("A9")
+        assert handler(dialogue.session, call_of("kata-search_cancellable b")).endswith("A9")
         assert dialogue.session.game.moves == []
 
 
