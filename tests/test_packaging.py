@@ -250,20 +250,8 @@ def test_links_in_the_documents_lead_somewhere() -> None:
                 assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-PAGES = (
-    "README.md",
-    "CONTRIBUTING.md",
-    "docs/architecture.md",
-    "docs/clients.md",
-    "docs/cluster.md",
-    "docs/gtp.md",
-    "docs/mcts.md",
-    "docs/mcts.zh.md",
-    "docs/security.md",
-    "docs/strength.md",
-    "docs/training.md",
-    "benchmarks/README.md",
-)
+DOCUMENTS = ("architecture", "clients", "cluster", "gtp", "mcts", "mcts.zh", "security", "strength", "training")
+PAGES = ("README.md", "CONTRIBUTING.md", *(f"docs/{name}.md" for name in DOCUMENTS), "benchmarks/README.md")
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -100,22 +100,12 @@ class FakePlayer:
         moves = tuple(_info(i, point, (point, PASS, point)[: self.variation]) for i, point in enumerate(points[:3]))
         wants = request.wants_ownership
         return SearchResult(
-            colour=colour,
-            visits=request.limits.visits or 10,
-            winrate=0.52,
-            utility=0.04,
-            score_mean=0.5,
-            score_stdev=12.25,
-            lead=0.75,
-            weight=10.0,
-            moves=moves,
+            colour=colour, visits=request.limits.visits or 10, winrate=0.52, utility=0.04, score_mean=0.5,
+            score_stdev=12.25, lead=0.75, weight=10.0, moves=moves,
             ownership=self._ownership(game, colour) if wants else None,
             ownership_stdev=self._ownership(game, colour) * 0 if wants else None,
-            new_visits=self.new_visits,
-            evaluations=5,
-            reason=StopReason.VISITS,
-            doublings=self.doublings,
-        )
+            new_visits=self.new_visits, evaluations=5, reason=StopReason.VISITS, doublings=self.doublings,
+        )  # fmt: skip
 
     def _ownership(self, game: Game, colour: int) -> np.ndarray:
         dead = {from_vertex(vertex, game.width, game.height) for vertex in self.dead}
@@ -127,23 +117,10 @@ class FakePlayer:
 
 def _info(order: int, point: int, pv: tuple[int, ...]) -> MoveInfo:
     return MoveInfo(
-        point=point,
-        visits=5 - 2 * order if order < 3 else 0,
-        edge_visits=5 - 2 * order,
-        winrate=0.52 - 0.01 * order,
-        utility=0.04,
-        score_mean=0.5,
-        score_stdev=12.25,
-        lead=0.75,
-        prior=0.5 / (order + 1),
-        lcb=0.5 - 0.01 * order,
-        utility_lcb=0.01,
-        weight=5.0,
-        order=order,
-        pv=pv,
-        pv_visits=(5, 2),
-        pv_edge_visits=(5, 1),
-    )
+        point=point, visits=5 - 2 * order if order < 3 else 0, edge_visits=5 - 2 * order, winrate=0.52 - 0.01 * order,
+        utility=0.04, score_mean=0.5, score_stdev=12.25, lead=0.75, prior=0.5 / (order + 1), lcb=0.5 - 0.01 * order,
+        utility_lcb=0.01, weight=5.0, order=order, pv=pv, pv_visits=(5, 2), pv_edge_visits=(5, 1),
+    )  # fmt: skip
 
 
 class StillPulse(Pulse):

@@ -50,17 +50,8 @@ def analysing(talk: Talk) -> None:
 @story("q5Go", "rules", ids=True)
 def rules(talk: Talk) -> None:
     start(talk)
-    for name in (
-        "tromp-taylor",
-        "japanese",
-        "chinese",
-        "chinese-kgs",
-        "chinese-ogs",
-        "korean",
-        "aga",
-        "bga",
-        "new-zealand",
-    ):
+    names = ("tromp-taylor", "japanese", "chinese", "chinese-kgs", "chinese-ogs", "korean", "aga", "bga", "new-zealand")
+    for name in names:
         talk.check(name, talk.attempt(f"kata-set-rules {name}")[0])
     ancient = '{"hasButton":false,"ko":"POSITIONAL", "scoring":"AREA", "suicide":false, "tax":"ALL", '
     talk.check("old Chinese, as an object", talk.attempt(f'kata-set-rules {ancient}"whiteHandicapBonus":"N"}}')[0])
