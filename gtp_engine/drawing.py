@@ -9,6 +9,7 @@ import html
 import unicodedata
 from bisect import bisect
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 
 from go_rules.game import Game
 from go_rules.points import (
@@ -207,12 +208,8 @@ def _best_line(game: Game, result: SearchResult, width: int) -> Iterator[str]:
 
 def _shortened(text: str, room: float) -> str:
     """The text, or its beginning with an ellipsis, in the room for so many letters."""
-    ends = []
-    width = 0.0
-    for letter in text:
-        width += _width(letter)
-        ends.append(width)
-    if width <= room:
+    ends = list(accumulate(map(_width, text)))
+    if not ends or ends[-1] <= room:
         return text
     return text[: sum(end <= room - 1 for end in ends)].rstrip() + "…"
 

@@ -70,8 +70,7 @@ def open_evaluator(configuration: Configuration, of_people: bool = False, plays:
 
 
 def check_network(configuration: Configuration, of_people: bool = False) -> None:
-    """Open the configured network, or the human one, unless that has been done before. Raises UserError and
-    EvaluatorError."""
+    """Open the configured network, or the human one, unless that was done before. Raises UserError, EvaluatorError."""
     net, engine = _net(configuration, of_people), configuration.engine
     if not net.exists():
         raise UserError(f"{printable_path(net)}: No such file or directory{how_to_get(str(net))}")

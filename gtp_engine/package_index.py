@@ -102,8 +102,7 @@ class PackageIndex:
 
 
 def _place(archive: BinaryIO, member: WheelMember, size: int) -> tuple[zipfile.ZipInfo, int]:
-    """The directory's entry of the file, and where its bytes begin. Raises BadZipFile for one of another size or form,
-    and what `_readable` knows."""
+    """The directory's entry of the file, and where its bytes begin. Raises what `_readable` knows."""
     entry = zipfile.ZipFile(archive).getinfo(member.path)
     if entry.file_size != size:
         raise zipfile.BadZipFile(f"{entry.file_size:,} bytes in place of {size:,}")

@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from gtp_engine.configuration.configuration import SYNONYMS, WITH_NETWORK
@@ -49,14 +48,14 @@ class PlayerKind:
 
     description: str
     """One line for `nobi players`."""
-    make: Callable[[Configuration, Player | None], Player]
-    """Makes one, which shares the networks of another player, if there is one."""
+    make: Callable[[str, Configuration, Player | None], Player]
+    """Makes the one of this name, which shares the networks of another player, if there is one."""
     parameters: type[ParameterTable]
     """The table of parameters that the player has."""
-    needs_network: bool = False
+    needs_network: bool = True
 
 
-def _network(configuration: Configuration, beside: Player | None = None) -> Player:
+def _network(_name: str, configuration: Configuration, beside: Player | None) -> Player:
     from search.nobi.player import PuctPlayer
 
     compile_beside(configuration)
@@ -82,7 +81,7 @@ def _evaluator(configuration: Configuration, beside: Player | None) -> Evaluator
     return open_evaluator(configuration, plays=True) if known is None else known
 
 
-def _policy(configuration: Configuration, beside: Player | None = None) -> Player:
+def _policy(_name: str, configuration: Configuration, beside: Player | None) -> Player:
     from search.nobi.player import PolicyPlayer
 
     compile_beside(configuration)
@@ -90,7 +89,7 @@ def _policy(configuration: Configuration, beside: Player | None = None) -> Playe
     return PolicyPlayer(_evaluator(configuration, beside), configuration.fill(base))
 
 
-def _textbook(configuration: Configuration, beside: Player | None = None, *, name: str) -> Player:
+def _textbook(name: str, configuration: Configuration, beside: Player | None) -> Player:
     from search.textbook.players import TEXTBOOK, RandomPlayer, TextbookPlayer
 
     evaluator = _evaluator(configuration, beside) if PLAYERS[name].needs_network else None
@@ -103,57 +102,41 @@ def _textbook(configuration: Configuration, beside: Player | None = None, *, nam
 
 PLAYERS = {
     "nobi": PlayerKind(
-        "the full search, PUCT guided by a network; the default (`network` means the same)",
-        _network,
-        HumanParameters,
-        needs_network=True,
+        "the full search, PUCT guided by a network; the default (`network` means the same)", _network, HumanParameters
     ),
     "gumbel": PlayerKind(
         "Gumbel AlphaZero: sequential halving at the root, completed Q below it; for few visits",
-        partial(_textbook, name="gumbel"),
+        _textbook,
         AlphaZeroParameters,
-        needs_network=True,
     ),
     "puct": PlayerKind(
-        "AlphaGo Zero and AlphaZero: the textbook search with N, W, Q and P",
-        partial(_textbook, name="puct"),
-        AlphaZeroParameters,
-        needs_network=True,
+        "AlphaGo Zero and AlphaZero: the textbook search with N, W, Q and P", _textbook, AlphaZeroParameters
     ),
     "alphago": PlayerKind(
-        "AlphaGo 2016: values of leaves are mixed from the network's and rollouts",
-        partial(_textbook, name="alphago"),
-        AlphaZeroParameters,
-        needs_network=True,
+        "AlphaGo 2016: values of leaves are mixed from the network's and rollouts", _textbook, AlphaZeroParameters
     ),
     "value": PlayerKind(
-        "no tree: each move's position is evaluated, and the best one played",
-        partial(_textbook, name="value"),
-        AlphaZeroParameters,
-        needs_network=True,
+        "no tree: each move's position is evaluated, and the best one played", _textbook, AlphaZeroParameters
     ),
     "policy": PlayerKind(
-        "no search: moves drawn from the network's policy; the default with --human-profile",
-        _policy,
-        SearchParameters,
-        needs_network=True,
+        "no search: moves drawn from the network's policy; the default with --human-profile", _policy, SearchParameters
     ),
     "rave": PlayerKind(
         "UCT with RAVE and tactical playouts, no network; the default with --net none",
-        partial(_textbook, name="rave"),
+        _textbook,
         UctParameters,
+        needs_network=False,
     ),
     "uct": PlayerKind(
-        "UCT as it was first: UCB1 in a tree over the same playouts",
-        partial(_textbook, name="uct"),
-        UctParameters,
+        "UCT as it was first: UCB1 in a tree over the same playouts", _textbook, UctParameters, needs_network=False
     ),
     "mc": PlayerKind(
         "flat Monte Carlo: equally many playouts for every move, without a tree",
-        partial(_textbook, name="mc"),
+        _textbook,
         PlayoutParameters,
+        needs_network=False,
     ),
-    "random": PlayerKind("any legal move that fills no own eye", partial(_textbook, name="random"), PlayoutParameters),
+    "random": PlayerKind("any legal move that fills no own eye", _textbook, PlayoutParameters, needs_network=False),
 }
 """The players by the name that `--player` takes."""
 
@@ -166,11 +149,10 @@ def chosen_player(configuration: Configuration) -> str:
 
     Raises ParameterError.
     """
-    engine = configuration.engine
+    engine, is_there = configuration.engine, configuration.net is not None
     imitates = bool(engine.human_profile) and configuration.human_net is None
     with_network = WITH_PROFILE if imitates else WITH_NETWORK
-    named, is_there = configuration.engine.net, configuration.net is not None
-    asked = configuration.engine.player or (with_network if is_there or named == EMBEDDED else WITHOUT_NETWORK)
+    asked = engine.player or (with_network if is_there or engine.net == EMBEDDED else WITHOUT_NETWORK)
     name = SYNONYMS.get(asked, asked)
     if name not in PLAYERS:
         raise ParameterError(f"unknown player {name} (known: {', '.join(PLAYERS)})")
@@ -179,9 +161,9 @@ def chosen_player(configuration: Configuration) -> str:
         raise ParameterError(f"human_net is for the player {WITH_NETWORK} alone; the player {asked} has no use for it")
     if imitates and not (needs_network and configuration.has_own_net):
         raise ParameterError("human_profile needs a HumanSL network: --net FILE")
-    if needs_network and not is_there and named == EMBEDDED:
-        raise ParameterError(f"this installation lacks its network {named} ({network_file()})")
     if needs_network and not is_there:
+        if engine.net == EMBEDDED:
+            raise ParameterError(f"this installation lacks its network {EMBEDDED} ({network_file()})")
         raise ParameterError(f"the player {asked} needs a network: --net FILE")
     return str(name)
 
@@ -299,10 +281,8 @@ NUMBA_VARIABLES = (
 )
 """Variables of the environment that numba reads, and what they may be; other values end it or fill the terminal."""
 
-OF_EVERY_PLAYER = ("workers", "seed")
+OF_EVERY_PLAYER = frozenset({"workers", "seed"})
 """The parameters of SearchParameters that every player has."""
-
-
 OF_A_NETWORK = frozenset({"net", "device", "precision"})
 
 
@@ -314,7 +294,7 @@ def _refuse_what_it_lacks(name: str, configuration: Configuration) -> None:
     if not PLAYERS[name].needs_network and configuration.engine.net != NO_NETWORK:
         for lacking in sorted(OF_A_NETWORK & configuration.by_hand):
             raise ParameterError(f"the player {name} uses no network, so {lacking} means nothing to it")
-    known = {each.name for each in declared(PLAYERS[name].parameters)} | set(OF_EVERY_PLAYER)
+    known = {each.name for each in declared(PLAYERS[name].parameters)} | OF_EVERY_PLAYER
     others = {each.name for kind in PLAYERS.values() for each in declared(kind.parameters)} - known
     for lacking in sorted(others & configuration.by_hand):
         raise ParameterError(f"the player {name} has no parameter {lacking}")
@@ -362,7 +342,12 @@ def _compile_ends() -> None:
 def make_player(configuration: Configuration, beside: Player | None = None) -> Player:
     """Make the configured player, as `make_surely` does. `beside`: another one of the same configuration, whose
     networks it shares. Raises ParameterError and EvaluatorError."""
-    return make_surely(configuration, lambda each: PLAYERS[chosen_player(each)].make(each, beside))
+
+    def make(each: Configuration) -> Player:
+        name = chosen_player(each)
+        return PLAYERS[name].make(name, each, beside)
+
+    return make_surely(configuration, make)
 
 
 def make_surely(configuration: Configuration, make: Callable[[Configuration], T]) -> T:

@@ -52,11 +52,8 @@ def _description(configuration: Configuration, player: Player) -> dict[str, Any]
                if getattr(player.parameters, each.field) != each.default}  # fmt: skip
     others["workers"] = configuration.fill(base).workers or usable_cores()
     networks = {}
-    paths, evaluators = (
-        (configuration.net, configuration.human_net),
-        (evaluator, None if human is None else human.evaluator),
-    )
-    for name, path, network in zip(NETWORKS, paths, evaluators, strict=True):
+    paths, beside = (configuration.net, configuration.human_net), None if human is None else human.evaluator
+    for name, path, network in zip(NETWORKS, paths, (evaluator, beside), strict=True):
         if network is not None and path is not None:
             how = {"precision": network.attributes.precision, "provider": network.attributes.provider}
             networks[name] = {"file": path.name, "sha256": _sha256(path), **how}

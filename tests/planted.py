@@ -10,20 +10,9 @@ from nobi_machine.launch import PACKAGES
 from tests.conftest import REPOSITORY
 
 LIBRARIES = (
-    *(
-        "numpy",
-        "numba",
-        "llvmlite",
-        "onnxruntime",
-        "onnx",
-        "google",
-        "ml_dtypes",
-        "sgfmill",
-        "click",
-        "rich",
-        "msgspec",
-    ),
-    *("tomlkit", "tomli", "platformdirs", "scipy", "cuda", "tbb", "torch", "matplotlib", "colorama", "pygments"),
+    *("numpy", "numba", "llvmlite", "onnxruntime", "onnx", "google", "ml_dtypes", "sgfmill", "click", "rich"),
+    *("msgspec", "tomlkit", "tomli", "platformdirs", "scipy", "cuda", "tbb", "torch", "matplotlib", "colorama"),
+    "pygments",
 )
 """What Nobi imports, and what those try to import."""
 ALL_BUT_THE_FIRST = tuple(name for name in PACKAGES if name != "gtp_engine")

@@ -220,6 +220,18 @@ def test_the_readme_knows_every_command_and_option() -> None:
         assert option.opts[0] in readme
 
 
+def test_the_python_of_the_readme_runs(tmp_path: Path) -> None:
+    """The code block as it stands there, in a process of its own."""
+    (code,) = re.findall(r"^```python\n(.*?)^```", (REPOSITORY / "README.md").read_text(encoding="utf-8"), re.M | re.S)
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=500)
+    assert done.returncode == 0, done.stderr
+    head, *moves, played = done.stdout.splitlines()
+    assert re.fullmatch(r"white to play: \d+\.\d %, [+-]\d+\.\d points, 200 visits", head)
+    for line in moves:
+        assert re.fullmatch(r" +[A-HJ][1-9] +\d+\.\d % +[+-]\d+\.\d +\d+ visits  [A-HJ][1-9].*", line), line
+    assert re.fullmatch(r"[A-HJ][1-9]", played)
+
+
 def test_the_document_of_parameters_is_current() -> None:
     path = REPOSITORY / "docs" / "parameters.md"
     assert path.read_text(encoding="utf-8") == document(), "a parameter changed: run `make docs`"
@@ -238,20 +250,8 @@ def test_links_in_the_documents_lead_somewhere() -> None:
                 assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-PAGES = (
-    "README.md",
-    "CONTRIBUTING.md",
-    "docs/architecture.md",
-    "docs/clients.md",
-    "docs/cluster.md",
-    "docs/gtp.md",
-    "docs/mcts.md",
-    "docs/mcts.zh.md",
-    "docs/security.md",
-    "docs/strength.md",
-    "docs/training.md",
-    "benchmarks/README.md",
-)
+DOCUMENTS = ("architecture", "clients", "cluster", "gtp", "mcts", "mcts.zh", "security", "strength", "training")
+PAGES = ("README.md", "CONTRIBUTING.md", *(f"docs/{name}.md" for name in DOCUMENTS), "benchmarks/README.md")
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -27,7 +27,6 @@ from gtp_engine.gtp.protocol import (
     SYNTAX_ERROR,
     Command,
     GtpError,
-    Response,
     decode_line,
     format_header,
     format_response,
@@ -54,18 +53,6 @@ class Controller:
 class Call:
     """One GTP command that is being carried out. Its handler gets it, and the loop can stop it."""
 
-    command: Command
-    controller: Controller
-    received: float
-    """time.monotonic() at which its line arrived."""
-    stop: threading.Event
-    """Set when the command has to end with what it has found: our own clock runs out, GoGui interrupts it, the session
-    ends, or, where `ends_on_input`, a line arrives."""
-    ends_on_input: bool = False
-    """Whether any line that arrives sets `stop`, as for analysis commands."""
-    streaming: bool = False
-    """Whether the first part of the reply, its header included, has been sent."""
-
     def __init__(
         self,
         command: Command,
@@ -78,7 +65,14 @@ class Call:
         self.command = command
         self.controller = controller or Controller()
         self.received = time.monotonic() if received is None else received
+        """time.monotonic() at which its line arrived."""
         self.stop = threading.Event()
+        """Set when the command has to end with what it has found: our own clock runs out, GoGui interrupts it, the
+        session ends, or, where `ends_on_input`, a line arrives."""
+        self.ends_on_input = False
+        """Whether any line that arrives sets `stop`, as for analysis commands."""
+        self.streaming = False
+        """Whether the first part of the reply, its header included, has been sent."""
         self._write = write
         self._on_listen = on_listen
 
@@ -114,12 +108,12 @@ class Call:
         self.streaming = True
         self._write(header + (line + "\n" if line else ""))
 
-    def finish(self, response: Response) -> None:
+    def finish(self, text: str = "", ok: bool = True) -> None:
         """Send the whole reply, or what is still missing from a streamed one."""
         if not self.streaming:
-            self._write(format_response(response, self.command.id))
-        elif response.ok and response.text:
-            self._write(response.text + "\n\n")
+            self._write(format_response(text, self.command.id, ok))
+        elif ok and text:
+            self._write(text + "\n\n")
         else:
             self._write("\n")
 
@@ -129,7 +123,6 @@ MOST_WAITING = 16 << 20
 
 PIECE_COST = 256
 """The bytes that a piece counts for besides its text, so that many small ones are bounded too."""
-
 
 _MANY_BLANK = re.compile(rb"\n{3,}")
 """Blank lines in a row, which do no more than one of them."""
@@ -180,8 +173,7 @@ class Inbox:
             return interrupts and quits
 
     def await_room(self, seconds: float) -> bool:
-        """Wait so many seconds for half of the lines to be done, if MOST_WAITING bytes wait. Returns whether to read
-        on.
+        """Wait so many seconds until half of MOST_WAITING bytes are done, if they wait. Returns whether to read on.
 
         What is read after a pause may have been written long ago, so it counts as written with what came before it.
         """

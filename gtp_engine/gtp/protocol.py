@@ -1,16 +1,21 @@
-"""GTP 2 as text: a line becomes a Command, and a Response becomes the text of a reply. Nothing here does I/O.
+"""GTP 2 as text: a line becomes a Command, and an answer becomes the text of a reply. Nothing here does I/O.
 
 Source: "Specification of the Go Text Protocol, version 2, draft 2" (Gunnar Farnebäck, 2002), sections 2 and 3.
 """
 
 from __future__ import annotations
 
+import contextlib
+import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from go_rules.points import COLOURS, VertexError, from_vertex
 from nobi_machine.text import parse_integer, parse_json, parse_number
+
+N = TypeVar("N", int, float)
 
 MAX_ID = 2**31 - 1
 
@@ -45,14 +50,6 @@ class Command:
     """All arguments as they were written, with the spaces between them."""
 
 
-@dataclass(frozen=True)
-class Response:
-    """The answer to one command."""
-
-    text: str = ""
-    ok: bool = True
-
-
 # --- Lines and replies --------------------------------------------------------------------------------------------
 
 
@@ -62,8 +59,7 @@ def clean_line(line: str) -> str:
 
 
 def without_controls(line: str) -> str:
-    """Return a line without control characters, spaces for tabs, and without the byte order mark that some systems
-    write before their first line."""
+    """Return a line without control characters and without the byte order mark of some systems, and spaces for tabs."""
     return line.removeprefix("\ufeff").translate(_CONTROL).replace("\t", " ").strip("\n")
 
 
@@ -116,29 +112,30 @@ def format_header(id_: str | None, ok: bool = True) -> str:
     return ("=" if ok else "?") + (id_ or "")
 
 
-def format_response(response: Response, id_: str | None) -> str:
+def format_response(text: str, id_: str | None, ok: bool = True) -> str:
     """Write the whole reply, with one blank line at its end and none inside."""
-    lines = [line for line in response.text.splitlines() if line.strip()]
-    return f"{format_header(id_, response.ok)} " + "\n".join(lines) + "\n\n"
+    lines = [line for line in text.splitlines() if line.strip()]
+    return f"{format_header(id_, ok)} " + "\n".join(lines) + "\n\n"
 
 
 # --- Arguments ----------------------------------------------------------------------------------------------------
 
 
-def interpret_integer(text: str) -> int:
-    """Read a whole number. Raises GtpError if the text is none."""
-    try:
-        return parse_integer(text)
-    except ValueError:
-        raise GtpError(SYNTAX_ERROR) from None
+def interpret_integer(text: str, low: float = -math.inf, high: float = math.inf) -> int:
+    """Read a whole number within bounds. Raises GtpError if the text is none."""
+    return _number(parse_integer, text, low, high)
 
 
-def interpret_float(text: str) -> float:
-    """Read a finite decimal number. Raises GtpError if the text is none."""
-    try:
-        return parse_number(text)
-    except ValueError:
-        raise GtpError(SYNTAX_ERROR) from None
+def interpret_float(text: str, low: float = -math.inf, high: float = math.inf) -> float:
+    """Read a finite decimal number within bounds. Raises GtpError if the text is none."""
+    return _number(parse_number, text, low, high)
+
+
+def _number(parse: Callable[[str], N], text: str, low: float, high: float) -> N:
+    with contextlib.suppress(ValueError):
+        if low <= (value := parse(text)) <= high:
+            return value
+    raise GtpError(SYNTAX_ERROR)
 
 
 def interpret_boolean(text: str) -> bool:

@@ -58,24 +58,19 @@ RULES = (
 )
 SECONDS = "Must be number of seconds from 0.001 to 1000000.0"
 FILTER = "Must be a list of dicts with subfields 'player', 'moves', 'untilDepth'"
-LONGEST_VARIATION = 1000
+
+
+def _bounded(kind: type, low: float, high: float, highest: str = "") -> tuple[Any, str]:
+    """The type of a bounded number, and what any other value is answered."""
+    what = "an integer" if kind is int else "a number"
+    return Annotated[kind, Meta(ge=low, le=high)], f"Must be {what} from {low} to {highest or high}"
+
+
 PARAMETERS = {
-    "maxVisits": ("visits", Annotated[int, Meta(ge=1, le=MOST_VISITS)], "Must be an integer from 1 to 2^50"),
-    "analysisPVLen": (
-        "analysis_pv",
-        Annotated[int, Meta(ge=1, le=LONGEST_VARIATION)],
-        f"Must be an integer from 1 to {LONGEST_VARIATION}",
-    ),
-    "rootFpuReductionMax": (
-        "root_fpu_reduction",
-        Annotated[float, Meta(ge=0.0, le=2.0)],
-        "Must be a number from 0.0 to 2.0",
-    ),
-    "rootPolicyTemperature": (
-        "root_policy_temperature",
-        Annotated[float, Meta(ge=0.01, le=100.0)],
-        "Must be a number from 0.01 to 100.0",
-    ),
+    "maxVisits": ("visits", *_bounded(int, 1, MOST_VISITS, "2^50")),
+    "analysisPVLen": ("analysis_pv", *_bounded(int, 1, 1000)),
+    "rootFpuReductionMax": ("root_fpu_reduction", *_bounded(float, 0.0, 2.0)),
+    "rootPolicyTemperature": ("root_policy_temperature", *_bounded(float, 0.01, 100.0)),
 }
 """Fields that give a parameter of ours its value: its name, the type of the value, and what any other is answered."""
 MOST_MOVES = 5000
@@ -166,25 +161,24 @@ def _first(stones: Iterable[tuple[int, int]], moves: list[tuple[int, int]]) -> i
 
 def _turns(query: Object, moves: int) -> tuple[list[int], dict[int, int]]:
     """The turns to analyse in ascending order, and the priorities that are given by turn."""
-    if "analyzeTurns" not in query:
-        if "priorities" in query:
-            read_integers(query, "priorities", "Must specify an array of integers indicating priorities")
-            raise FieldError("priorities", "Can only specify when also specifying analyzeTurns")
-        return [moves], {}
-    turns = read_integers(query, "analyzeTurns", "Must specify an array of integers indicating turns to analyze")
-    for turn in turns:
-        if not 0 <= turn <= moves:
-            raise FieldError("analyzeTurns", f"Invalid turn number: {turn}")
-    priorities: dict[int, int] = {}
-    if "priorities" in query:
-        given = read_integers(query, "priorities", "Must specify an array of integers indicating priorities")
-        if len(given) != len(turns):
-            raise FieldError("priorities", "Must be of matching length to analyzeTurns")
-        for turn, priority in zip(turns, given, strict=True):
-            if abs(priority) >= 1 << 62:
-                raise FieldError("priorities", f"Invalid priority: {priority}")
-            priorities[turn] = priority
-    return sorted(set(turns)), priorities
+    turns = None
+    if "analyzeTurns" in query:
+        turns = read_integers(query, "analyzeTurns", "Must specify an array of integers indicating turns to analyze")
+        for turn in turns:
+            if not 0 <= turn <= moves:
+                raise FieldError("analyzeTurns", f"Invalid turn number: {turn}")
+    wanted = [moves] if turns is None else sorted(set(turns))
+    if "priorities" not in query:
+        return wanted, {}
+    priorities = read_integers(query, "priorities", "Must specify an array of integers indicating priorities")
+    if turns is None:
+        raise FieldError("priorities", "Can only specify when also specifying analyzeTurns")
+    if len(priorities) != len(turns):
+        raise FieldError("priorities", "Must be of matching length to analyzeTurns")
+    for priority in priorities:
+        if abs(priority) >= 1 << 62:
+            raise FieldError("priorities", f"Invalid priority: {priority}")
+    return wanted, dict(zip(turns, priorities, strict=True))
 
 
 def _rules(query: Object, warn: Warn) -> tuple[Rules, float]:
@@ -323,8 +317,7 @@ def read(query: Object, name: str, kind: Any, text: str) -> Any:
 
 
 def read_integers(query: Object, name: str, text: str) -> list[int]:
-    """Read a field that must be a list of whole numbers, be they written as `1` or as `1.0`. Raises FieldError with
-    `text`."""
+    """Read a field that must be a list of whole numbers, as `1` or as `1.0`. Raises FieldError with `text`."""
     values: list[int | float] = read(query, name, list[int | float], text)
     if not all(value == int(value) for value in values):
         raise FieldError(name, text)
@@ -340,8 +333,7 @@ def read_colour(query: Object, name: str) -> int:
 
 
 def read_moves(query: Object, name: str, width: int, height: int, *, may_pass: bool) -> list[tuple[int, int]]:
-    """Read a field that must be a list of moves, (colour, point) each. Raises FieldError; unless `may_pass` for a pass
-    too."""
+    """Read a field that must be a list of moves, (colour, point) each, which `may_pass` or not. Raises FieldError."""
     moves = []
     for player, vertex in read(query, name, list[tuple[str, str]], MOVES_FORM):
         colour, point = colour_of(player), point_of(vertex, width, height)

@@ -88,8 +88,7 @@ def move_codes(moves: Iterable[tuple[int, int]]) -> array[int]:
 
 def resolved(stones: Iterable[tuple[int, int]], width: int, height: int) -> tuple[tuple[int, int], ...]:
     """Put stones, (colour, point) each, on an empty board in turn, and return those that remain. Each replaces what
-    stood there, takes off the opponent's chains that lose their last liberty, and then its own chain if that has
-    none."""
+    stood there, takes off the opponent's chains that lose their last liberty, then its own if that has none."""
     standing: dict[int, int] = {}
     points = frozenset(board_points(width, height))
     for colour, point in stones:

@@ -14,7 +14,7 @@ from gtp_engine.json_engine.options import SIDE_TO_MOVE
 from gtp_engine.json_engine.records import position_hashes
 from gtp_engine.json_engine.schedule import Position
 from nets.bare_evaluation import HumanEvaluation
-from search.result import LOWEST_UTILITY, MoveInfo, RawEvaluation, SearchResult
+from search.result import LOWEST_UTILITY, MoveInfo, SearchResult
 
 DIGITS = 8
 """Significant digits of a number."""
@@ -22,8 +22,7 @@ OWNERSHIP_DECIMALS = 6
 
 
 def no_results(position: Position) -> dict[str, Any]:
-    """Write the last reply of a position without results: it was terminated before its evaluation, or its search
-    failed."""
+    """Write the last reply of a position that was terminated before its evaluation, or whose search failed."""
     return {"id": position.query.id, "isDuringSearch": False, "noResults": True, "turnNumber": position.turn}
 
 
@@ -37,6 +36,8 @@ class Reporter:
         self._flags = position.query.flags
         self._game = game
         self._human = human
+        self._places = [*board_points(game.width, game.height), PASS]
+        """The points of a policy."""
         self._hashes = position_hashes(game)
         self._sign = 1.0 if self._options.perspective in (SIDE_TO_MOVE, game.to_play) else -1.0
 
@@ -84,7 +85,7 @@ class Reporter:
             "pv": [to_vertex(point, self._game.height) for point in move.pv[:length]],
         }
         if self._human is not None:
-            out["humanPrior"] = number(max(0.0, float(self._human.policy[self._index(move.point)])))
+            out["humanPrior"] = number(max(0.0, float(self._human.policy[self._places.index(move.point)])))
         if move.symmetry_of is not None:
             out["isSymmetryOf"] = to_vertex(move.symmetry_of, self._game.height)
         if wants("noresultvalue"):
@@ -111,8 +112,17 @@ class Reporter:
             "thisHash": self._hashes[0],
             "symHash": self._hashes[1],
         }
-        if result.raw is not None:
-            out |= self._raw(result.raw)
+        if (raw := result.raw) is not None:
+            out |= {
+                "rawWinrate": self._share(raw.winrate),
+                "rawLead": self._points(raw.lead),
+                "rawScoreSelfplay": self._points(raw.score_mean),
+                "rawScoreSelfplayStdev": number(raw.score_stdev),
+                "rawNoResultProb": number(raw.no_result),
+                "rawStWrError": number(0.5 * raw.shortterm_winloss_error),
+                "rawStScoreError": number(raw.shortterm_score_error),
+                "rawVarTimeLeft": number(raw.var_time_left),
+            }
         if self._human is not None:
             out |= {
                 "humanWinrate": self._share(self._human.winrate),
@@ -123,18 +133,6 @@ class Reporter:
             }
         return out
 
-    def _raw(self, raw: RawEvaluation) -> dict[str, Any]:
-        return {
-            "rawWinrate": self._share(raw.winrate),
-            "rawLead": self._points(raw.lead),
-            "rawScoreSelfplay": self._points(raw.score_mean),
-            "rawScoreSelfplayStdev": number(raw.score_stdev),
-            "rawNoResultProb": number(raw.no_result),
-            "rawStWrError": number(0.5 * raw.shortterm_winloss_error),
-            "rawStScoreError": number(raw.shortterm_score_error),
-            "rawVarTimeLeft": number(raw.var_time_left),
-        }
-
     def _points(self, value: float) -> float:
         """A number whose sign depends on the perspective."""
         return number(self._sign * value)
@@ -142,11 +140,6 @@ class Reporter:
     def _share(self, value: float) -> float:
         """A winning chance, or a bound of one."""
         return number(value if self._sign > 0 else 1.0 - value)
-
-    def _index(self, point: int) -> int:
-        """The place of a move in a policy."""
-        points = [*board_points(self._game.width, self._game.height), PASS]
-        return points.index(point)
 
 
 def number(value: float) -> float:

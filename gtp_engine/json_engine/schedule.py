@@ -82,8 +82,7 @@ class Schedule:
             return True
 
     def take(self, slot: int) -> Position | None:
-        """Wait until this slot has something to search, and return it; None once nothing is left and `close` was
-        called."""
+        """Wait until this slot has something to search, and return it; None once all is done and `close` was called."""
         with self._changed:
             self._idle.add(slot)
             while True:

@@ -65,12 +65,7 @@ class Outbox:
     def await_empty(self, until: float) -> bool:
         """Wait until all is written, or until that time.monotonic(). Returns whether it is."""
         with self._changed:
-            while self._lines or self._writing:
-                left = until - time.monotonic()
-                if left <= 0:
-                    return False
-                self._changed.wait(min(left, 1.0))
-            return True
+            return self._changed.wait_for(lambda: not (self._lines or self._writing), until - time.monotonic())
 
     def _work(self) -> None:
         while True:
@@ -166,11 +161,7 @@ class JsonServer(LineServer):
         try:
             engine = self._engine = self._make_engine(self._outbox.put, lambda: self._outbox.is_behind)
             engine.start()
-        except BaseException as error:
-            self._fail(error)
-            return
-        note(READY)
-        try:
+            note(READY)
             for piece in self._input.pieces():
                 for line in piece.removesuffix(b"\n").split(b"\n"):
                     self._log.received(line.decode("utf-8", "replace"))

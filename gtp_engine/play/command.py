@@ -103,8 +103,7 @@ def _new_game(configuration: Configuration, colour: str | None, stones: int | No
 
 
 def _resumed(configuration: Configuration, path: Path) -> Beginning:
-    """Go on with a game that `nobi play` kept, and nobody else wrote to: no other is written over. Raises UserError and
-    OSError."""
+    """Go on with a game that `nobi play` kept and nobody else wrote to, and no other. Raises UserError and OSError."""
     from go_rules.points import BLACK, WHITE
     from gtp_engine.play.words import DRAW, NO_RESULT, PERSON, game_record
     from gtp_engine.session.records import read_record

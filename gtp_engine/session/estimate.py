@@ -144,8 +144,7 @@ def is_finished(game: Game) -> bool:
 
 
 def lost_chains(game: Game, colour: int, ownership: NDArray[np.float32]) -> dict[int, float]:
-    """Find the chains of `colour` that the opponent owns on average. Returns how sure that is, 0 to 1, by their first
-    points.
+    """Find the chains of `colour` that the opponent owns on average: how sure that is, 0 to 1, by their first points.
 
     `ownership`: [H*W], +1 for `colour`.
     """

@@ -64,21 +64,17 @@ class Lateness:
         self._lock = threading.Lock()
         self._waits = first_guess
         self._moves = first_guess
-        self._pondering = 0.0
+        self.pondering = 0.0
+        """The seconds that the end of pondering is expected to take."""
 
     @property
     def expected(self) -> float:
         """The seconds by which the next move may be late: a line that waits to be read, and a move that ends late."""
         return self._waits + self._moves
 
-    @property
-    def pondering(self) -> float:
-        """The seconds that the end of pondering is expected to take."""
-        return self._pondering
-
     def pondered(self, late: float) -> None:
         """Note how many seconds it took to end pondering."""
-        self._pondering = max(self._pondering, late)
+        self.pondering = max(self.pondering, late)
 
     def waited(self, late: float) -> None:
         """Note by how many seconds a timed wait ended late."""
@@ -89,7 +85,7 @@ class Lateness:
         """Note by how many seconds a move came later than was meant (negative if earlier), and forget a little."""
         with self._lock:
             self._waits *= MEMORY
-            self._pondering *= MEMORY
+            self.pondering *= MEMORY
             self._moves = max(MEMORY * self._moves, min(late, MOST))
 
 

@@ -25,14 +25,6 @@ LOADING, RULES_READY, PLAYER_READY, FAILED = range(4)
 class Loader:
     """Loads the rules and then the player in a thread of its own. It runs once."""
 
-    stage: int
-    player: Player | None
-    """The player, or None if it is not ready yet."""
-    failure: BaseException | None
-    """Why loading failed, if it did."""
-    on_failure: Callable[[BaseException], None] | None
-    """Called in the loading thread if loading fails."""
-
     def __init__(
         self, make_player: Callable[[], Player], width: int, height: int, on_compile: Callable[[], None] = lambda: None
     ) -> None:
@@ -45,10 +37,13 @@ class Loader:
         self._size = (width, height)
         self._changed = threading.Condition()
         self._abandoned = False
-        self.player = None
         self.stage = LOADING
-        self.failure = None
-        self.on_failure = None
+        self.player: Player | None = None
+        """None if it is not ready yet."""
+        self.failure: BaseException | None = None
+        """Why loading failed, if it did."""
+        self.on_failure: Callable[[BaseException], None] = lambda error: None
+        """Called in the loading thread if loading fails."""
 
     def begin(self) -> None:
         """Start loading and return at once."""
@@ -94,8 +89,7 @@ class Loader:
         except BaseException as error:
             self.failure = error
             # Before anyone is told: a command that waits may be followed by `quit`, which ends the process at once.
-            if self.on_failure is not None:
-                self.on_failure(error)
+            self.on_failure(error)
             self._reach(FAILED)
 
     def _reach(self, stage: int) -> None:

@@ -77,22 +77,8 @@ def _alone(method: Callable[Concatenate[Session, P], R]) -> Callable[Concatenate
 class Session:
     """A game with an engine: its state, and what can be done with it."""
 
-    settings: EngineSettings
-    """Replaced as a whole when a parameter changes."""
-    named: set[str]
-    """The names of the parameters that somebody gave a value to, here or before the session."""
-    clock: Clock
     komi: float
     """The komi as it was asked for; the game's may be clamped. It is known once the rules are loaded."""
-    decision: Decision | None
-    estimated: Estimate | None
-    """What was last found out about the end of the game."""
-    turn: Turn
-    """Since when the opponent's clock runs."""
-    lateness: Lateness
-    """By how much the next move may be late."""
-    shutting_down: bool
-    """Whether the session is ending, so that nothing new may begin."""
 
     def __init__(
         self,
@@ -101,20 +87,23 @@ class Session:
         on_compile: Callable[[], None] = lambda: None,
         named: Iterable[str] = (),
     ) -> None:
-        """`make_player` is called in another thread. `on_compile` is called there once, if anything has to be
-        compiled."""
+        """`make_player` is called in another thread, and `on_compile` once, if anything has to be compiled."""
         self.settings = settings
+        """Replaced as a whole when a parameter changes."""
         self.named = set(named)
+        """The names of the parameters that somebody gave a value to, here or before the session."""
         self.lock = threading.RLock()
         self.log = DialogueLog(settings.log_file)
         self.loader = Loader(make_player, *settings.board, on_compile)
         self.clock = Clock()
-        self.decision = None
-        self.estimated = None
+        self.decision: Decision | None = None
+        self.estimated: Estimate | None = None
+        """What was last found out about the end of the game."""
         self.turn = Turn()
         self.lateness = Lateness()
         self.pulse = Pulse(self.lateness)
         self.shutting_down = False
+        """Whether the session is ending, so that nothing new may begin."""
         self._game: Game | None = None
         self._pondering: Pondering | None = None
         self._warm = settings.board
@@ -305,9 +294,8 @@ class Session:
             return settings.limits()
         seconds = max(SMALLEST, seconds - used)
         longest = settings.longest if settings.time is None else settings.time
-        is_kept = is_time_kept(control, left, min(seconds, longest))
-        if settings.time is not None and settings.time < seconds:
-            is_kept = False
+        is_by_clock = settings.time is None or settings.time >= seconds
+        is_kept = is_by_clock and is_time_kept(control, left, min(seconds, longest))
         return Limits(
             settings.visits,
             min(seconds, longest),

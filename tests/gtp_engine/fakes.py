@@ -6,6 +6,7 @@ import dataclasses
 import threading
 import time
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
@@ -99,22 +100,12 @@ class FakePlayer:
         moves = tuple(_info(i, point, (point, PASS, point)[: self.variation]) for i, point in enumerate(points[:3]))
         wants = request.wants_ownership
         return SearchResult(
-            colour=colour,
-            visits=request.limits.visits or 10,
-            winrate=0.52,
-            utility=0.04,
-            score_mean=0.5,
-            score_stdev=12.25,
-            lead=0.75,
-            weight=10.0,
-            moves=moves,
+            colour=colour, visits=request.limits.visits or 10, winrate=0.52, utility=0.04, score_mean=0.5,
+            score_stdev=12.25, lead=0.75, weight=10.0, moves=moves,
             ownership=self._ownership(game, colour) if wants else None,
             ownership_stdev=self._ownership(game, colour) * 0 if wants else None,
-            new_visits=self.new_visits,
-            evaluations=5,
-            reason=StopReason.VISITS,
-            doublings=self.doublings,
-        )
+            new_visits=self.new_visits, evaluations=5, reason=StopReason.VISITS, doublings=self.doublings,
+        )  # fmt: skip
 
     def _ownership(self, game: Game, colour: int) -> np.ndarray:
         dead = {from_vertex(vertex, game.width, game.height) for vertex in self.dead}
@@ -126,23 +117,10 @@ class FakePlayer:
 
 def _info(order: int, point: int, pv: tuple[int, ...]) -> MoveInfo:
     return MoveInfo(
-        point=point,
-        visits=5 - 2 * order if order < 3 else 0,
-        edge_visits=5 - 2 * order,
-        winrate=0.52 - 0.01 * order,
-        utility=0.04,
-        score_mean=0.5,
-        score_stdev=12.25,
-        lead=0.75,
-        prior=0.5 / (order + 1),
-        lcb=0.5 - 0.01 * order,
-        utility_lcb=0.01,
-        weight=5.0,
-        order=order,
-        pv=pv,
-        pv_visits=(5, 2),
-        pv_edge_visits=(5, 1),
-    )
+        point=point, visits=5 - 2 * order if order < 3 else 0, edge_visits=5 - 2 * order, winrate=0.52 - 0.01 * order,
+        utility=0.04, score_mean=0.5, score_stdev=12.25, lead=0.75, prior=0.5 / (order + 1), lcb=0.5 - 0.01 * order,
+        utility_lcb=0.01, weight=5.0, order=order, pv=pv, pv_visits=(5, 2), pv_edge_visits=(5, 1),
+    )  # fmt: skip
 
 
 class StillPulse(Pulse):
@@ -152,6 +130,13 @@ class StillPulse(Pulse):
 
     def begin(self, look: Callable[[], None] | None = None) -> None:
         self.look = look
+
+
+def call_of(line: str, *arguments: Any, **named: Any) -> Call:
+    """The call of a line that has a command."""
+    command = parse_line(line)
+    assert command is not None
+    return Call(command, *arguments, **named)
 
 
 class Dialogue:
@@ -167,21 +152,22 @@ class Dialogue:
 
     def send(self, line: str) -> str:
         """The complete reply, framing included; empty where there is none. Analysis ends at once."""
-        command = parse_line(line)
-        if command is None:
+        if parse_line(line) is None:
             return ""
         written: list[str] = []
-        call = Call(command, written.append, lambda call: call.stop.set(), controller=self.controller)
+        call = call_of(line, written.append, lambda call: call.stop.set(), controller=self.controller)
         self.ended = not carry_out(self.session, call)
         if not self.ended:
             self.session.after_reply()
         return "".join(written)
 
-    def ask(self, line: str) -> str:
-        """The text of a successful reply."""
-        reply = self.send(line)
-        assert reply.startswith("="), f"{line}: {reply}"
-        assert reply.endswith("\n\n")
+    def ask(self, *lines: str) -> str:
+        """The text of the reply to the last of some lines, all of which succeed."""
+        reply = ""
+        for line in lines:
+            reply = self.send(line)
+            assert reply.startswith("="), f"{line}: {reply}"
+            assert reply.endswith("\n\n")
         return reply[1:].strip(" \n")
 
     def refuse(self, line: str) -> str:

@@ -33,21 +33,8 @@ dead seki { } [] {} null "x" \\ ' ; -- ../.. ~ % %s $(id) \u00e9 \u4e2d \ufeff \
 """
 WORDS = _WORDS.split()
 CONTROLS = ["\x00", "\x01", "\t", "\r", "\x1b[2J", "\x7f", "\x85", "\u2028", "\x0c", "#", "\ufeff", " ", "\x9b31m"]
-IDS = (
-    "0",
-    "1",
-    "7",
-    "0007",
-    "2147483647",
-    "2147483648",
-    "99999999999",
-    "00000000012",
-    "-1",
-    "+1",
-    "1.0",
-    "\u0661",
-    "9" * 30,
-)
+_IDS = "0 1 7 0007 2147483647 2147483648 99999999999 00000000012 -1 +1 1.0 \u0661"
+IDS = (*_IDS.split(), "9" * 30)
 RULES = ("tromp-taylor", "chinese", "japanese", "korean", "aga", "bga", "new-zealand", "chinese-ogs", "stone-scoring")
 RULE_VALUES: dict[str, tuple[str, ...]] = {
     "ko": ("SIMPLE", "POSITIONAL", "SITUATIONAL"),
@@ -267,17 +254,8 @@ class Grammar:
         return start + middle
 
 
-FILES: tuple[str, ...] = (
-    "good.sgf",
-    "handicap.sgf",
-    "setup.sgf",
-    "rectangular.sgf",
-    "japanese.sgf",
-    "komi.sgf",
-    "broken.sgf",
-    "empty.sgf",
-)
-FILES += ("folder", "absent.sgf", "with a space.sgf", "bytes.sgf")
+_FILES = "good handicap setup rectangular japanese komi broken empty absent bytes"
+FILES = (*(f"{name}.sgf" for name in _FILES.split()), "folder", "with a space.sgf")
 
 
 def write_files(folder: Path) -> None:

@@ -122,8 +122,7 @@ def check_consistency(dialogue: Dialogue) -> None:
 
 def check_it_still_plays(dialogue: Dialogue) -> None:
     """A whole small game with a result. AssertionError if something fails."""
-    for line in ("kata-set-rules chinese", "boardsize 5", "komi 7.5", "time_settings 0 0 0"):
-        dialogue.ask(line)
+    dialogue.ask("kata-set-rules chinese", "boardsize 5", "komi 7.5", "time_settings 0 0 0")
     colours = "bw" * 40
     for colour in colours:
         if dialogue.ask(f"genmove {colour}") == "resign":

@@ -23,37 +23,17 @@ def move(vertex: str, order: int, visits: int, *line: str) -> MoveInfo:
     """A move on 9×9 as a search reports it."""
     points = tuple(from_vertex(each, 9, 9) for each in (vertex, *line))
     return MoveInfo(
-        point=points[0],
-        visits=visits,
-        edge_visits=visits,
-        winrate=0.625,
-        utility=0.2,
-        score_mean=2.0,
-        score_stdev=5.0,
-        lead=2.26,
-        prior=0.3,
-        lcb=0.5,
-        utility_lcb=0.1,
-        weight=float(visits),
-        order=order,
-        pv=points,
-    )
+        point=points[0], visits=visits, edge_visits=visits, winrate=0.625, utility=0.2, score_mean=2.0, score_stdev=5.0,
+        lead=2.26, prior=0.3, lcb=0.5, utility_lcb=0.1, weight=float(visits), order=order, pv=points,
+    )  # fmt: skip
 
 
 def result(*moves: MoveInfo, ownership: NDArray[np.float32] | None = None) -> SearchResult:
     """What a search for white on 9×9 found."""
     return SearchResult(
-        colour=WHITE,
-        visits=1234,
-        winrate=0.625,
-        utility=0.2,
-        score_mean=2.0,
-        score_stdev=5.0,
-        lead=2.26,
-        weight=1234.0,
-        moves=moves,
-        ownership=ownership,
-    )
+        colour=WHITE, visits=1234, winrate=0.625, utility=0.2, score_mean=2.0, score_stdev=5.0, lead=2.26,
+        weight=1234.0, moves=moves, ownership=ownership,
+    )  # fmt: skip
 
 
 def texts(picture: ElementTree.Element) -> list[str]:

@@ -62,11 +62,7 @@ SESSIONS = (
         answer="Nobi",
     ),
     Session("doctor", ("doctor",), answer="Nobi can play here."),
-    Session(
-        "benchmark",
-        ("benchmark", "--seconds", "1", "--size", "9", "--precision", "int16,fp32"),
-        answer="int16",
-    ),
+    Session("benchmark", ("benchmark", "--seconds", "1", "--size", "9", "--precision", "int16,fp32"), answer="int16"),
     Session("picture", ("picture", "{out}/picture.svg", "--size", "9", "--visits", "10")),
     Session("a file that is no network", (*GTP, "--net", "{out}/picture.svg"), code=1),
     Session("networks", ("networks",), answer="b10c384h6nbttflrs"),

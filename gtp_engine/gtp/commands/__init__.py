@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gtp_engine.errors import Refused, explain
-from gtp_engine.gtp.protocol import SYNTAX_ERROR, GtpError, GtpQuit, Response
+from gtp_engine.gtp.protocol import SYNTAX_ERROR, GtpError, GtpQuit
 from nobi_machine.parameters import ParameterError
 from nobi_machine.streams import note
 
@@ -104,16 +104,16 @@ def find_handler(session: Session, name: str) -> Handler:
 def carry_out(session: Session, call: Call) -> bool:
     """Carry a command out and send its reply. Returns False if the session ends with it."""
     try:
-        call.finish(Response(find_handler(session, call.command.name)(session, call)))
+        call.finish(find_handler(session, call.command.name)(session, call))
     except GtpQuit:
-        call.finish(Response())
+        call.finish()
         return False
     except (GtpError, Refused, ParameterError) as error:
-        call.finish(Response(str(error), ok=False))
+        call.finish(str(error), ok=False)
     except Exception as error:
         # A bug must not cost the user the game: the details go to the log, the dialogue goes on.
         session.log.failure(error)
         if call.streaming:  # its header has said that all is well
             note(explain(error))
-        call.finish(Response(explain(error, hint=""), ok=False))
+        call.finish(explain(error, hint=""), ok=False)
     return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from go_rules.points import BLACK, COLOUR_NAMES, WHITE
 from gtp_engine.gtp.call import Call
@@ -13,30 +14,43 @@ from gtp_engine.session.session import Session
 LARGEST_COUNT = 1_000_000
 
 
+def _seconds(text: str) -> float:
+    return interpret_float(text, 0)
+
+
+def _count(text: str) -> int:
+    return interpret_integer(text, 0, LARGEST_COUNT)
+
+
+SYSTEMS: dict[str, tuple[Callable[..., TimeControl], tuple[Callable[[str], float], ...]]] = {
+    "none": (TimeControl, ()),
+    "absolute": (TimeControl.absolute, (_seconds,)),
+    "byoyomi": (TimeControl.byoyomi, (_seconds, _seconds, _count)),
+    "canadian": (TimeControl.canadian, (_seconds, _seconds, _count)),
+    "fischer": (TimeControl.fischer, (_seconds, _seconds)),
+    "fischer-capped": (TimeControl.fischer_capped, (_seconds, _seconds, interpret_float, interpret_float)),
+}
+"""How the time control of each system is made, and what reads its arguments."""
+
+
 def time_settings(session: Session, call: Call) -> str:
     """Set the clocks: main time, length of an overtime period, and stones to play in a period."""
-    call.expect(3)
-    session.clock.set_control(TimeControl.canadian(_seconds(call, 0), _seconds(call, 1), _count(call, 2)))
-    return ""
+    return _set_control(session, "canadian", call.words)
 
 
 def time_left(session: Session, call: Call) -> str:
     """Correct a clock: colour, seconds left, and stones or byo-yomi periods left, which are 0 in main time."""
     call.expect(2, 3)
-    colour = interpret_colour(call.word(0))
-    seconds = interpret_float(call.word(1))
-    stones = _count(call, 2) if len(call.words) > 2 else 0
-    session.clock.correct(colour, seconds, stones)
+    colour, seconds = interpret_colour(call.word(0)), interpret_float(call.word(1))
+    session.clock.correct(colour, seconds, _count(call.word(2)) if len(call.words) > 2 else 0)
     return ""
 
 
 def kgs_time_settings(session: Session, call: Call) -> str:
     """Set the clocks to `none`, `absolute M`, `byoyomi M P N` or `canadian M P S`."""
-    system = call.word(0).lower()
-    if system not in ("none", "absolute", "byoyomi", "canadian"):
+    if call.word(0).lower().startswith("fischer"):
         raise GtpError(SYNTAX_ERROR)
-    session.clock.set_control(_interpret_control(system, call))
-    return ""
+    return kata_time_settings(session, call)
 
 
 def kata_time_settings(session: Session, call: Call) -> str:
@@ -44,7 +58,14 @@ def kata_time_settings(session: Session, call: Call) -> str:
 
     A CAP of -1 stands for no cap, a MOST of -1 for no maximum for a move.
     """
-    session.clock.set_control(_interpret_control(call.word(0).lower(), call))
+    return _set_control(session, call.word(0).lower(), call.words[1:])
+
+
+def _set_control(session: Session, system: str, words: tuple[str, ...]) -> str:
+    if system not in SYSTEMS or len(words) != len(SYSTEMS[system][1]):
+        raise GtpError(SYNTAX_ERROR)
+    make, readers = SYSTEMS[system]
+    session.clock.set_control(make(*(read(word) for read, word in zip(readers, words, strict=True))))
     return ""
 
 
@@ -81,39 +102,3 @@ def _clock_text(control: TimeControl, left: TimeLeft) -> str:
     if left.in_overtime:
         words.append(f"numStonesLeftInPeriod {stones} timeLeftInPeriod {left.period:g}")
     return " ".join(words)
-
-
-WORDS = {"none": 1, "absolute": 2, "byoyomi": 4, "canadian": 4, "fischer": 3, "fischer-capped": 5}
-"""How many words each time system takes, its name among them."""
-
-
-def _interpret_control(system: str, call: Call) -> TimeControl:
-    if system not in WORDS:
-        raise GtpError(SYNTAX_ERROR)
-    call.expect(WORDS[system])
-    if system == "none":
-        return TimeControl()
-    if system == "absolute":
-        return TimeControl.absolute(_seconds(call, 1))
-    if system == "byoyomi":
-        return TimeControl.byoyomi(_seconds(call, 1), _seconds(call, 2), _count(call, 3))
-    if system == "canadian":
-        return TimeControl.canadian(_seconds(call, 1), _seconds(call, 2), _count(call, 3))
-    if system == "fischer":
-        return TimeControl.fischer(_seconds(call, 1), _seconds(call, 2))
-    cap, most = interpret_float(call.word(3)), interpret_float(call.word(4))
-    return TimeControl.fischer_capped(_seconds(call, 1), _seconds(call, 2), cap, most)
-
-
-def _seconds(call: Call, index: int) -> float:
-    seconds = interpret_float(call.word(index))
-    if seconds < 0:
-        raise GtpError(SYNTAX_ERROR)
-    return seconds
-
-
-def _count(call: Call, index: int) -> int:
-    count = interpret_integer(call.word(index))
-    if not 0 <= count <= LARGEST_COUNT:
-        raise GtpError(SYNTAX_ERROR)
-    return count

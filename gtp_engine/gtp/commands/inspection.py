@@ -45,8 +45,7 @@ def debug_moves(session: Session, call: Call) -> str:
 
 
 def explanation(session: Session, most: int | None = CANDIDATES_SHOWN) -> list[str]:
-    """Explain the last move that the engine was asked for, in lines. They show at most `most` of the moves that it
-    looked at; None shows all."""
+    """Explain the last move that the engine was asked for, in lines: with `most` of its moves, or with all for None."""
     decision = session.decision
     if decision is None:
         return ["no move yet"]
@@ -56,11 +55,12 @@ def explanation(session: Session, most: int | None = CANDIDATES_SHOWN) -> list[s
         f"visits {result.visits} winrate {result.winrate:.3f} lead {result.lead:+.1f} "
         f"seconds {result.seconds:.2f} stopped by {result.reason.value}",
     ]
-    for move in [move for move in result.moves if move.visits][:most]:
-        lines.append(
-            f"{to_vertex(move.point, height)}: visits {move.visits} winrate {move.winrate:.3f} "
-            f"lead {move.lead:+.1f} prior {move.prior:.3f} pv {pv_text(move.pv, height, 8)}"
-        )
+    lines += [
+        f"{to_vertex(move.point, height)}: visits {move.visits} winrate {move.winrate:.3f} "
+        f"lead {move.lead:+.1f} prior {move.prior:.3f} pv {pv_text(move.pv, height, 8)}"
+        for move in result.moves
+        if move.visits
+    ][:most]
     return lines
 
 

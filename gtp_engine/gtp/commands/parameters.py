@@ -95,7 +95,8 @@ def changeable(session: Session) -> list[Parameter]:
 
 def all_values(session: Session) -> dict[str, Any]:
     """Collect the values of all parameters by name, those that have only one value last."""
-    values = {shown_name(parameter): value_of(session, parameter) for parameter in changeable(session)}
+    # KataGo's names, since clients ask for them, and ours where it has no such parameter.
+    values = {each.kata or each.name: value_of(session, each) for each in changeable(session)}
     return values | {name: value for name, (value, _) in FIXED.items() if name not in values}
 
 
@@ -106,11 +107,6 @@ def fixed_parameter(session: Session, name: str) -> str | None:
     """
     fixed = fixed_name(name)
     return None if fixed in {each.kata for each in changeable(session)} else fixed
-
-
-def shown_name(parameter: Parameter) -> str:
-    """Return KataGo's name of a parameter, since clients ask for it; ours if KataGo has no such parameter."""
-    return parameter.kata or parameter.name
 
 
 def imitator(session: Session) -> Evaluator | None:

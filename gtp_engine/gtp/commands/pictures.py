@@ -35,7 +35,8 @@ def nobi_influence(session: Session, call: Call) -> str:
 def nobi_ownership(session: Session, call: Call) -> str:
     """Draw whose each point will be, as a short search finds it."""
     call.expect(0)
-    return ownership_picture(session.game, session.glance(call.stop))
+    found = session.glance(call.stop)
+    return "" if found.ownership is None else _shades(session.game, found.colour, found.ownership)
 
 
 def nobi_variation(session: Session, call: Call) -> str:
@@ -74,11 +75,6 @@ def policy_picture(evaluator: Evaluator, game: Game, colour: int) -> str:
 def influence_picture(evaluator: Evaluator, game: Game, colour: int) -> str:
     """Draw whose each point will be, as the network guesses without a search. Raises EvaluatorError."""
     return _shades(game, colour, evaluate(evaluator, game, colour).ownership[0])
-
-
-def ownership_picture(game: Game, result: SearchResult) -> str:
-    """Draw whose each point will be, as a search found it; nothing if it was not asked for that."""
-    return "" if result.ownership is None else _shades(game, result.colour, result.ownership)
 
 
 def variation_picture(game: Game, result: SearchResult, longest: int) -> str:

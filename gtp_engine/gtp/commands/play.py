@@ -6,14 +6,13 @@ import math
 
 from go_rules.agreement import empty_regions
 from go_rules.game import Game
-from go_rules.points import board_points, neighbours
+from go_rules.points import board_points, neighbours, opponent
 from gtp_engine.errors import Refused
 from gtp_engine.gtp.call import Call
 from gtp_engine.gtp.commands.inspection import explanation
 from gtp_engine.gtp.commands.pictures import variation_picture
 from gtp_engine.gtp.protocol import (
     ILLEGAL_MOVE,
-    SYNTAX_ERROR,
     GtpError,
     interpret_colour,
     interpret_integer,
@@ -106,7 +105,7 @@ def kgs_genmove_cleanup(session: Session, call: Call) -> str:
     board = session.game.position["board"]
     seconds = session.move_limits(colour).seconds
     found = session.estimate(call.stop, math.inf if seconds is None else seconds / 2)
-    dead = {point for point in found.dead if board[point] == 3 - colour}
+    dead = {point for point in found.dead if board[point] == opponent(colour)}
     return play_decision(session, call, decide(session, call, colour, removal_moves(session.game, colour, dead)))
 
 
@@ -117,10 +116,7 @@ def undo(session: Session, _call: Call) -> str:
 
 def gg_undo(session: Session, call: Call) -> str:
     """Take back a number of moves. Without an argument this is one move."""
-    number = interpret_integer(call.words[0]) if call.words else 1
-    if number < 0:
-        raise GtpError(SYNTAX_ERROR)
-    return _take_back(session, number)
+    return _take_back(session, interpret_integer(call.words[0], 0) if call.words else 1)
 
 
 def _take_back(session: Session, number: int) -> str:
@@ -180,9 +176,8 @@ def _explain(session: Session) -> None:
 
 
 def removal_moves(game: Game, colour: int, dead: set[int]) -> MoveFilter | None:
-    """Make a filter that allows the next move only on liberties of `dead` stones. Where none of these can be played
-    without being captured at once, it may be anywhere in the empty regions around them; None if nothing is legal
-    there."""
+    """Make a filter that allows the next move only on liberties of `dead` stones, or anywhere in the empty regions
+    around them where on each of these it would be captured at once; None if nothing is legal there."""
     around = {beside for point in dead for beside in neighbours(point)}
     regions = empty_regions(game.position["board"], board_points(game.width, game.height))
     near = [point for region in regions if not region.isdisjoint(around) for point in region]

@@ -13,12 +13,7 @@ from gtp_engine.gtp.call import Call
 from gtp_engine.gtp.protocol import SYNTAX_ERROR, GtpError
 from gtp_engine.session.session import Session
 
-KGS_RULES = {
-    "chinese": "chinese-kgs",
-    "aga": "aga",
-    "japanese": "japanese",
-    "new_zealand": "new-zealand",
-}
+KGS_RULES = {"chinese": "chinese-kgs", "aga": "aga", "japanese": "japanese", "new_zealand": "new-zealand"}
 
 
 def kata_get_rules(session: Session, _call: Call) -> str:
@@ -58,8 +53,7 @@ def kgs_rules(session: Session, call: Call) -> str:
 
 
 def rules_json(rules: Rules, **more: Any) -> str:
-    """Write rules as one line of JSON, with its keys in KataGo's order, the alphabetical one. `more` are further
-    keys."""
+    """Write rules, and what there is `more`, as a line of JSON, with its keys in alphabetical order as KataGo's."""
     return json.dumps({**rules.to_json(), **more}, sort_keys=True, separators=(",", ":"))
 
 

@@ -23,11 +23,10 @@ from gtp_engine.version import VERSION
 from nobi_machine.streams import note
 from nobi_machine.text import printable_path
 
-UNACCEPTABLE_SIZE = "unacceptable size"
-BOARD_NOT_EMPTY = "board not empty"
 BAD_VERTEX_LIST = "bad vertex list"
 INVALID_NUMBER = "invalid number of stones"
 ILLEGAL_POSITION = "illegal position"
+CANNOT_LOAD = "cannot load file"
 
 
 def boardsize(session: Session, call: Call) -> str:
@@ -36,7 +35,9 @@ def boardsize(session: Session, call: Call) -> str:
     if len(words) > 2:
         raise GtpError(SYNTAX_ERROR)
     sides = [interpret_integer(word) for word in words]
-    _resize(session, sides[0], sides[-1])
+    if not all(1 <= side <= MAX_SIZE for side in sides):
+        raise GtpError("unacceptable size")
+    session.new_game(sides[0], sides[-1])
     return ""
 
 
@@ -66,8 +67,11 @@ def get_komi(session: Session, _call: Call) -> str:
 
 def set_position(session: Session, call: Call) -> str:
     """Set up a position without history from pairs of colour and vertex. Black is to play."""
-    game = session.game
-    _set_up(session, _distinct(interpret_stones(call.words, game.width, game.height)), BLACK)
+    stones = interpret_stones(call.words, session.game.width, session.game.height)
+    by_point = {point: colour for colour, point in stones}
+    if PASS in by_point or len(by_point) < len(stones):
+        raise GtpError(ILLEGAL_POSITION)
+    _set_up(session, by_point, BLACK)
     return ""
 
 
@@ -102,8 +106,7 @@ def fixed_handicap(session: Session, call: Call) -> str:
 
 
 def place_free_handicap(session: Session, call: Call) -> str:
-    """Place handicap stones on points that the engine chooses, and reply with them: fewer than were asked for where the
-    board has no room."""
+    """Place handicap stones on points that the engine chooses, fewer where there is no room, and reply with them."""
 
     def most_of(number: int, width: int, height: int) -> list[int]:
         return handicap.free_handicap(min(number, handicap.max_free_handicap(width, height)), width, height)
@@ -126,12 +129,6 @@ def set_free_handicap(session: Session, call: Call) -> str:
     return ""
 
 
-def _resize(session: Session, width: int, height: int) -> None:
-    if not (1 <= width <= MAX_SIZE and 1 <= height <= MAX_SIZE):
-        raise GtpError(UNACCEPTABLE_SIZE)
-    session.new_game(width, height)
-
-
 def _handicap(session: Session, call: Call, points_for: Callable[[int, int, int], list[int]]) -> str:
     game = session.game
     call.expect(1)
@@ -149,7 +146,7 @@ def _handicap(session: Session, call: Call, points_for: Callable[[int, int, int]
 
 def _require_empty(game: Game) -> None:
     if game.moves or game.setup:
-        raise GtpError(BOARD_NOT_EMPTY)
+        raise GtpError("board not empty")
 
 
 def _place(game: Game, points: list[int], complaint: str) -> None:
@@ -164,23 +161,12 @@ def _stones_on_board(game: Game) -> dict[int, int]:
     return {p: int(board[p]) for p in board_points(game.width, game.height) if board[p] != EMPTY}
 
 
-def _distinct(stones: list[tuple[int, int]]) -> dict[int, int]:
-    """Colours by point. Raises GtpError for a pass or a point named twice."""
-    by_point = {point: colour for colour, point in stones}
-    if PASS in by_point or len(by_point) < len(stones):
-        raise GtpError(ILLEGAL_POSITION)
-    return by_point
-
-
 def _set_up(session: Session, stones: dict[int, int], to_play: int) -> None:
     """Begin anew with these stones, colours by point. Raises GtpError, and then changes nothing."""
     try:
         session.set_position([(colour, point) for point, colour in stones.items()], to_play)
     except Refused:
         raise GtpError(ILLEGAL_POSITION) from None
-
-
-CANNOT_LOAD = "cannot load file"
 
 
 def loadsgf(session: Session, call: Call) -> str:

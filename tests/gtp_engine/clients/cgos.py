@@ -45,9 +45,8 @@ def start(talk: Talk) -> set[str]:
     known = set(talk.ask("list_commands").split("\n"))
     talk.check("what it needs is listed", known >= NEEDED)
     talk.check("and what it needs for clocks", known >= {"time_settings", "time_left"})
-    lines = ("boardsize 9", "komi 7.0", "time_settings 300 0 0", "cgos-opponent_name GNU", "cgos-opponent_rating 1800?")
-    for line in (*lines, "clear_board"):
-        talk.ask(line)
+    talk.ask("boardsize 9", "komi 7.0", "time_settings 300 0 0")
+    talk.ask("cgos-opponent_name GNU", "cgos-opponent_rating 1800?", "clear_board")
     return known
 
 
@@ -55,8 +54,7 @@ def start(talk: Talk) -> set[str]:
 def game(talk: Talk) -> None:
     known = start(talk)
     talk.check("its own analysis is listed", "cgos-genmove_analyze" in known)
-    talk.ask("play b e5")
-    talk.ask("time_left w 299 0")
+    talk.ask("play b e5", "time_left w 299 0")
     lines = talk.ask("cgos-genmove_analyze w").split("\n")
     lines = [line for line in lines if line]
     talk.check("one line of JSON, then the move", len(lines) == 2 and is_vertex(lines[1].removeprefix("play ")))
@@ -69,9 +67,7 @@ def game(talk: Talk) -> None:
     talk.check("a letter for every point's owner", len(found["ownership"]) == 81)
     talk.ask("play b PASS")
     talk.check("a move after a pass", is_vertex(talk.ask("cgos-genmove_analyze w").split("\n")[-1][5:]))
-    for line in ("cgos-gameover B+Resign", "boardsize 9", "komi 7.0", "time_settings 300 0 0", "clear_board"):
-        talk.ask(line)
-    talk.ask("play b a1")
+    talk.ask("cgos-gameover B+Resign", "boardsize 9", "komi 7.0", "time_settings 300 0 0", "clear_board", "play b a1")
     talk.check("a second game", is_vertex(talk.ask("genmove w")))
 
 
@@ -98,17 +94,7 @@ def tcl(talk: Talk) -> None:
 @story("CGOS", "rules")
 def rules(talk: Talk) -> None:
     start(talk)
-    for line in (
-        "play b d4",
-        "play w e4",
-        "play b c5",
-        "play w f5",
-        "play b d6",
-        "play w e6",
-        "play b e5",
-        "play w d5",
-    ):
-        talk.ask(line)
+    talk.ask("play b d4", "play w e4", "play b c5", "play w f5", "play b d6", "play w e6", "play b e5", "play w d5")
     talk.check("no move of ours repeats the position", talk.ask("genmove b") != "E5")
     talk.check("an illegal move of the server's is told", talk.attempt("play b d4") == (False, "illegal move"))
     rules = {"ko": "POSITIONAL", "scoring": "AREA", "suicide": False, "tax": "NONE", "hasButton": False}
@@ -116,6 +102,5 @@ def rules(talk: Talk) -> None:
     talk.check("the server's rules", json.loads(talk.ask("kata-get-rules")) == {**rules, **counted})
     talk.check("no suicide of ours", not takes_own_stones(talk))
     start(talk)
-    for line in ("play b e5", "play w c3", "play b pass", "play w pass"):
-        talk.ask(line)
+    talk.ask("play b e5", "play w c3", "play b pass", "play w pass")
     talk.check("what is left on the board lives, and komi is the server's", talk.ask("final_score") == "W+7")

@@ -16,8 +16,7 @@ TYPES = {
 def start(talk: Talk) -> list[str]:
     """What each of GoGui's programs asks first."""
     talk.check("protocol version 2", talk.ask("protocol_version") == "2")
-    for line in ("name", "version"):
-        talk.ask(line)
+    talk.ask("name", "version")
     return talk.ask("list_commands").split("\n")
 
 
@@ -26,13 +25,11 @@ def twogtp(talk: Talk) -> None:
     start(talk)
     talk.ask("komi 6.5")
     for number in (1, 2):
-        for line in ("boardsize 9", "clear_board", "time_settings 600 0 0"):
-            talk.ask(line)
+        talk.ask("boardsize 9", "clear_board", "time_settings 600 0 0")
         talk.check(f"game {number}: a move", is_vertex(talk.ask("genmove b")))
         talk.ask("play W B1")
         talk.check(f"game {number}: another", is_vertex(talk.ask("genmove b")))
-        for line in ("play W PASS", "play B PASS"):
-            talk.ask(line)
+        talk.ask("play W PASS", "play B PASS")
         talk.check(f"game {number}: the score", re.fullmatch(r"0|[BW]\+[\d.]+", talk.ask("final_score")))
         talk.check(f"game {number}: time of the processor", float(talk.ask("cputime")) >= 0)
     talk.check("the komi of the first game holds in the second", float(talk.ask("get_komi")) == 6.5)
@@ -43,8 +40,7 @@ def boards(talk: Talk) -> None:
     known = start(talk)
     for name in ("gogui-interrupt", "gogui-play_sequence", "gogui-setup", "gogui-setup_player", "gg-undo", "undo"):
         talk.check(f"{name} is listed", name in known)
-    for line in ("boardsize 9", "clear_board", "komi 6.5", "time_settings 1800 60 1"):
-        talk.ask(line)
+    talk.ask("boardsize 9", "clear_board", "komi 6.5", "time_settings 1800 60 1")
     talk.check("a sequence in one line", talk.attempt("gogui-play_sequence B D4 W E5 B PASS W C3")[0])
     talk.check("several moves back", talk.attempt("gg-undo 3")[0])
     talk.check("a move forth", talk.attempt("play W E5")[0])
@@ -55,8 +51,7 @@ def boards(talk: Talk) -> None:
     talk.ask("clear_board")
     talk.check("handicap stones", talk.attempt("set_free_handicap C3 G7")[0])
     talk.check("time that is left", talk.attempt("time_left b 1700 0")[0])
-    talk.ask("play b pass")
-    talk.ask("play w pass")
+    talk.ask("play b pass", "play w pass")
     talk.check(
         "dead stones, parted by spaces or lines", all(map(is_vertex, talk.ask("final_status_list dead").split()))
     )
@@ -89,8 +84,7 @@ def analyze(talk: Talk) -> None:
 
 @story("gogui-regress", "a test file", ids=True, arguments=("gtp",))
 def regress(talk: Talk) -> None:
-    for line in ("boardsize 9", "clear_board", "play b D4"):
-        talk.ask(line)
+    talk.ask("boardsize 9", "clear_board", "play b D4")
     talk.check("a move that is not played", is_vertex(talk.ask("reg_genmove w")))
     talk.check("so it can be asked again", is_vertex(talk.ask("reg_genmove w")))
     talk.check("an error does not end the run", not talk.attempt("loadsgf none.sgf")[0])

@@ -18,13 +18,11 @@ def game(talk: Talk) -> None:
         talk.check(f"{command} is known", talk.ask(f"known_command {command}") == "true")
     talk.check("gomill-genmove_ex is not", talk.ask("known_command gomill-genmove_ex") == "false")
     talk.check("what the engine is", talk.ask("gomill-describe_engine"))
-    for line in ("boardsize 9", "clear_board", "komi 7.5"):
-        talk.ask(line)
+    talk.ask("boardsize 9", "clear_board", "komi 7.5")
     move = talk.ask("genmove b").strip().lower()
     talk.check("a move", is_vertex(move))
     talk.check("what it thought", talk.ask("gomill-explain_last_move"))
-    talk.ask("play w pass")
-    talk.ask("play b pass")
+    talk.ask("play w pass", "play b pass")
     talk.check("the score", re.fullmatch(r"0|[BW]\+\d+(\.\d+)?", talk.ask("final_score")))
     talk.check("seconds of the processor", float(talk.ask("gomill-cpu_time")) >= 0)
 
@@ -39,6 +37,5 @@ def handicap(talk: Talk) -> None:
     talk.ask("clear_board")
     placed = talk.ask("place_free_handicap 3").split()
     talk.check("as many free stones as asked for", len(set(placed)) == 3 and all(map(is_vertex, placed)))
-    talk.ask("clear_board")
-    talk.ask(f"set_free_handicap {' '.join(placed)}")
+    talk.ask("clear_board", f"set_free_handicap {' '.join(placed)}")
     talk.check("the other engine takes them", is_vertex(talk.ask("genmove w")))

@@ -8,13 +8,8 @@ from tests.gtp_engine.clients.talk import JsonTalk, is_vertex, story
 
 QUERY: dict[str, Any] = {
     **{"rules": "japanese", "priority": 0, "analyzeTurns": [2], "maxVisits": 5, "komi": 6.5},
-    **{
-        "boardXSize": 9,
-        "boardYSize": 9,
-        "includeOwnership": True,
-        "includeMovesOwnership": True,
-        "includePolicy": True,
-    },
+    **{"boardXSize": 9, "boardYSize": 9},
+    **dict.fromkeys(("includeOwnership", "includeMovesOwnership", "includePolicy"), True),
     **{"initialStones": [], "initialPlayer": "B", "moves": [["B", "E5"], ["W", "C3"]]},
     "overrideSettings": {"reportAnalysisWinratesAs": "BLACK", "wideRootNoise": 0.04, "maxTime": 8.0},
 }
@@ -27,10 +22,15 @@ def finished(talk: JsonTalk, name: str) -> dict[str, Any]:
     return answer
 
 
+def asked(talk: JsonTalk, number: object, **fields: Any) -> dict[str, Any]:
+    """The last answer to QUERY with these fields."""
+    talk.partner.say({**QUERY, "id": f"QUERY:{number}", **fields})
+    return finished(talk, f"QUERY:{number}")
+
+
 @story("KaTrain", "a game", json=True)
 def game(talk: JsonTalk) -> None:
-    talk.partner.say({**QUERY, "id": "QUERY:1", "reportDuringSearchEvery": 1})
-    answer = finished(talk, "QUERY:1")
+    answer = asked(talk, 1, reportDuringSearchEvery=1)
     talk.check("no error and no warning", not {"error", "warning"} & set(answer))
     root, best = answer["rootInfo"], answer["moveInfos"][0]
     talk.check("winrate, lead and visits", {"winrate", "scoreLead", "visits"} <= set(root) and root["visits"] >= 5)
@@ -44,37 +44,29 @@ def game(talk: JsonTalk) -> None:
 @story("KaTrain", "handicap, rules and regions", json=True)
 def positions(talk: JsonTalk) -> None:
     stones = {"initialStones": [["B", "C3"], ["B", "G7"]], "initialPlayer": "W", "moves": [], "analyzeTurns": [0]}
-    talk.partner.say({**QUERY, **stones, "id": "QUERY:2"})
-    talk.check("white's turn after handicap stones", finished(talk, "QUERY:2")["rootInfo"]["currentPlayer"] == "W")
+    talk.check("white's turn after handicap stones", asked(talk, 2, **stones)["rootInfo"]["currentPlayer"] == "W")
     for rules in ("japanese", "chinese", "korean", "aga", "tromp-taylor", "new zealand", "stone_scoring"):
-        talk.partner.say({**QUERY, "id": f"QUERY:{rules}", "rules": rules})
-        talk.check(f"{rules} rules", "error" not in finished(talk, f"QUERY:{rules}"))
+        talk.check(f"{rules} rules", "error" not in asked(talk, rules, rules=rules))
     custom = {"ko": "POSITIONAL", "scoring": "AREA", "tax": "NONE", "suicide": True, "hasButton": False}
-    talk.partner.say({**QUERY, "id": "QUERY:3", "rules": custom})
-    talk.check("rules as an object", "error" not in finished(talk, "QUERY:3"))
+    talk.check("rules as an object", "error" not in asked(talk, 3, rules=custom))
     inside = [f"{column}{row}" for column in "CDEF" for row in range(3, 7)]
     outside = [f"{column}{row}" for column in "ABCDEFGHJ" for row in range(1, 10) if f"{column}{row}" not in inside]
     avoid = [{"player": player, "moves": outside, "untilDepth": 1} for player in ("B", "W")]
-    talk.partner.say({**QUERY, "id": "QUERY:4", "avoidMoves": avoid})
-    found = {each["move"] for each in finished(talk, "QUERY:4")["moveInfos"]}
+    found = {each["move"] for each in asked(talk, 4, avoidMoves=avoid)["moveInfos"]}
     talk.check("a region: its own moves and a pass", found <= {*inside, "pass"})
-    talk.partner.say({**QUERY, "id": "QUERY:5", "maxVisits": 1})
-    talk.check("the policy alone", len(finished(talk, "QUERY:5")["policy"]) == 82)
-    talk.partner.say({**QUERY, "id": "QUERY:6", "moves": [["B", "E5"], ["W", "E5"]]})
-    talk.check("KaTrain knows this error", "Illegal move" in finished(talk, "QUERY:6")["error"])
+    talk.check("the policy alone", len(asked(talk, 5, maxVisits=1)["policy"]) == 82)
+    illegal = asked(talk, 6, moves=[["B", "E5"], ["W", "E5"]])
+    talk.check("KaTrain knows this error", "Illegal move" in illegal["error"])
 
 
 @story("KaTrain", "its players and pondering", json=True)
 def players(talk: JsonTalk) -> None:
     settings = QUERY["overrideSettings"]
     advantage = {**settings, "playoutDoublingAdvantage": 1.0, "playoutDoublingAdvantagePla": "BLACK"}
-    talk.partner.say({**QUERY, "id": "QUERY:7", "overrideSettings": advantage})
-    talk.check("playout doublings", not {"error", "warning"} & set(finished(talk, "QUERY:7")))
+    talk.check("playout doublings", not {"error", "warning"} & set(asked(talk, 7, overrideSettings=advantage)))
     human = {**settings, "humanSLProfile": "rank_5k", "ignorePreRootHistory": False}
-    talk.partner.say({**QUERY, "id": "QUERY:8", "overrideSettings": human})
-    talk.check(
-        "people's moves need another network, and it is told", finished(talk, "QUERY:8")["field"] == "overrideSettings"
-    )
+    refused = asked(talk, 8, overrideSettings=human)
+    talk.check("people's moves need another network, and it is told", refused["field"] == "overrideSettings")
     talk.partner.say({**QUERY, "id": "QUERY:9", "maxVisits": 10_000_000, "reportDuringSearchEvery": 0.05})
     reports = [talk.partner.next() for _ in range(2)]
     talk.check("reports while it ponders", all(each["isDuringSearch"] for each in reports))

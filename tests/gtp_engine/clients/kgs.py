@@ -10,8 +10,7 @@ from tests.gtp_engine.clients.talk import GaveUp, Talk, is_vertex, story, takes_
 
 def start(talk: Talk) -> set[str]:
     """What kgsGtp asks first; the commands that are not in the list, it never sends."""
-    for line in ("protocol_version", "name", "version"):
-        talk.ask(line)
+    talk.ask("protocol_version", "name", "version")
     return set(talk.ask("list_commands").split("\n"))
 
 
@@ -81,15 +80,11 @@ def game(talk: Talk) -> None:
     start(talk)
     if not challenge(talk, "japanese", "kgs-time_settings byoyomi 300 30 5"):
         raise GaveUp("the challenge was declined")
-    talk.ask("set_free_handicap C3 G7")
-    for line in ("time_left w 300 0", "time_left b 29 3"):
-        talk.ask(line)
+    talk.ask("set_free_handicap C3 G7", "time_left w 300 0", "time_left b 29 3")
     talk.check("a move", is_vertex(talk.ask("genmove w")))
-    for line in ("undo", "play w E5", "play b D5"):
-        talk.ask(line)
+    talk.ask("undo", "play w E5", "play b D5")
     talk.check("after an undo of the opponent's", is_vertex(talk.ask("genmove w")))
-    for line in ("clear_board", "play b C3", "play w G7", "play b pass", "play w pass"):
-        talk.ask(line)
+    talk.ask("clear_board", "play b C3", "play w G7", "play b pass", "play w pass")
     talk.check("dead stones, as vertices", all(map(is_vertex, talk.ask("final_status_list dead").split())))
     talk.check("a cleaning move", is_vertex(talk.ask("kgs-genmove_cleanup b")))
     talk.ask("kgs-game_over")

@@ -44,9 +44,7 @@ def start(talk: Talk) -> set[str]:
         elif talk.attempt(line)[0]:
             known.add(feature)
     talk.attempt("kata-get-param humanSLProfile")
-    talk.ask("kata-get-models")
-    for line in ("clear_board", "komi 7.5"):
-        talk.ask(line)
+    talk.ask("kata-get-models", "clear_board", "komi 7.5")
     return known
 
 
@@ -88,8 +86,7 @@ def starting(talk: Talk) -> None:
 @story("LizGoban", "analysis", ids=True)
 def analysing(talk: Talk) -> None:
     start(talk)
-    for line in ("boardsize 9", "play b E5", "kata-set-rules japanese", "kata-raw-nn 3", "name"):
-        talk.ask(line)
+    talk.ask("boardsize 9", "play b E5", "kata-set-rules japanese", "kata-raw-nn 3", "name")
     tags = ("ownership", "ownershipStdev", "minmoves", "pvVisits", "pvEdgeVisits", "movesOwnership", "rootInfo")
     words = " ".join(f"{tag} {'30' if tag == 'minmoves' else 'true'}" for tag in tags)
     found, tails = candidates(talk.analyse(f"kata-analyze w interval 10 {words}", "name")[-1])
@@ -125,14 +122,10 @@ def passing_perhaps(talk: Talk) -> None:
 @story("LizGoban", "a game", ids=True)
 def playing(talk: Talk) -> None:
     start(talk)
-    for line in ("boardsize 9", "clear_board", "set_free_handicap C3 G7", "play w E5"):
-        talk.ask(line)
-    for line in ("time_settings 0 5 1", "name"):
-        talk.ask(line)
+    talk.ask("boardsize 9", "clear_board", "set_free_handicap C3 G7", "play w E5", "time_settings 0 5 1", "name")
     answer = talk.ask("kata-search_cancellable b")
     talk.check("the move", is_vertex(answer) or answer == CANCELLED)
     talk.ask("play b D6")
     lines = talk.ask("kata-search_analyze_cancellable w interval 10").split("\n")
     talk.check("the move, and what was thought", re.fullmatch(rf"play (?:[A-Z]\d+|pass|resign|{CANCELLED})", lines[-1]))
-    for line in ("undo", "undo", "clear_board", "set_position B C3 W E5"):
-        talk.ask(line)
+    talk.ask("undo", "undo", "clear_board", "set_position B C3 W E5")

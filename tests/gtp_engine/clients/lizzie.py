@@ -38,16 +38,14 @@ def start(talk: Talk) -> bool:
     version = talk.ask("version").split(" ")[0].split(".")
     if not is_katago and int(version[1]) < 15:
         raise GaveUp(f"Lizzie requires version 0.15 or later, not {version}")
-    for line in ("boardsize 9", "komi 7.5"):
-        talk.ask(line)
+    talk.ask("boardsize 9", "komi 7.5")
     return is_katago
 
 
 @story("Lizzie", "analysis in Leela Zero's form", ids=True, arguments=("gtp",))
 def as_leela_zero(talk: Talk) -> None:
     talk.check("it is not KataGo by its name", not start(talk))
-    for line in ("play B E5", "play W C3"):
-        talk.ask(line)
+    talk.ask("play B E5", "play W C3")
     found = moves(talk.analyse("lz-analyze 10", "name")[-1], False)
     talk.check("candidates", found and all(is_vertex(each.move) for each in found))
     talk.check("winrates are percents", all(0 <= each.winrate <= 100 for each in found))
@@ -81,8 +79,6 @@ def game(talk: Talk) -> None:
     lines = talk.ask("lz-genmove_analyze W 10").split("\n")
     talk.check("the move", lines[-1].startswith("play ") and is_vertex(lines[-1][5:]))
     talk.check("a report first", any(line.startswith("info") for line in lines))
-    for line in ("undo", "clear_board", "boardsize 9 13", "komi 0"):
-        talk.ask(line)
-    talk.ask("genmove B")
+    talk.ask("undo", "clear_board", "boardsize 9 13", "komi 0", "genmove B")
     lines = talk.partner.errors()
     talk.check("stderr is never taken for a reply", not [x for x in lines if re.match("[=?]|info|play|.* -> ", x)])

@@ -59,8 +59,7 @@ def starting(talk: Talk) -> None:
     talk.check("the version allows all that it can show", int(version[0]) > 1 or int(version[1]) > 10)
     known = talk.ask("list_commands").split("\n")
     talk.check("the list begins as it expects", known[0] == "protocol_version")
-    for line in ("komi 7.5", "rectangular_boardsize 9 13", "boardsize 9", "clear_board", "komi 0"):
-        talk.ask(line)
+    talk.ask("komi 7.5", "rectangular_boardsize 9 13", "boardsize 9", "clear_board", "komi 0")
     talk.check(
         "its commands are listed", {"kata-analyze", "kata-raw-nn", "kata-set-param", "clear_cache"} <= set(known)
     )
@@ -68,8 +67,7 @@ def starting(talk: Talk) -> None:
 
 @story("LizzieYzy", "analysis")
 def analysing(talk: Talk) -> None:
-    for line in ("name", "version", "boardsize 9", "clear_board", "play B E5"):
-        talk.ask(line)
+    talk.ask("name", "version", "boardsize 9", "clear_board", "play B E5")
     tags = " ownership true pvVisits true movesOwnership true"
     found, owners = moves(talk.analyse("kata-analyze W 10" + tags, "stop")[-1])
     talk.check("candidates in their order", [each.order for each in found] == list(range(len(found))))
@@ -90,8 +88,7 @@ def analysing(talk: Talk) -> None:
 
 @story("LizzieYzy", "analysis in Leela Zero's form", arguments=("gtp",))
 def as_leela_zero(talk: Talk) -> None:
-    for line in ("name", "version", "boardsize 9", "clear_board"):
-        talk.ask(line)
+    talk.ask("name", "version", "boardsize 9", "clear_board")
     line = talk.analyse("lz-analyze 10", "name")[-1]
     for part in line.removeprefix("info ").split(" info "):
         words = part.split()
@@ -115,7 +112,6 @@ def settings(talk: Talk) -> None:
         talk.check(f"rules: {name}", talk.attempt(f"kata-set-rules {name}")[0])
     for clock in ("byoyomi 300 30 5", "fischer 300 10", "absolute 300"):
         talk.check(f"time: {clock}", talk.attempt(f"kata-time_settings {clock}")[0])
-    talk.ask("time_left b 300 0")
-    talk.ask("clear_cache")
+    talk.ask("time_left b 300 0", "clear_cache")
     stones = talk.ask("place_free_handicap 4").split(" ")
     talk.check("handicap stones", len(stones) == 4 and all(map(is_vertex, stones)))

@@ -36,10 +36,8 @@ def gtp(talk: Talk) -> None:
         "KataGo's analysis, rules and parameters", {"kata-analyze", "kata-set-rules", "kata-set-param"} <= set(known)
     )
     talk.check("a version", talk.ask("version"))
-    for line in ("boardsize 9", "kata-set-rules Chinese", "kata-set-param analysisWideRootNoise 0.04", "komi 7.5"):
-        talk.ask(line)
-    for line in ("clear_board", "play B E5", "play W C3"):
-        talk.ask(line)
+    talk.ask("boardsize 9", "kata-set-rules Chinese", "kata-set-param analysisWideRootNoise 0.04", "komi 7.5")
+    talk.ask("clear_board", "play B E5", "play W C3")
     lines = talk.analyse("kata-analyze b 7.000000000000001 ownership true", "name")
     found, owners = candidates(lines[-1])
     talk.check("candidates with a path", found and all(each.get("pv") for each in found))

@@ -64,35 +64,19 @@ RESET = ("kata-time_settings none", "boardsize 9", "clear_board", "komi 7.5")
 """What clears the traces of one story before the next, besides rules and parameters."""
 
 
-class GtpProcess:
-    """`nobi gtp` with pipes. Several stories may be told to it, one after another."""
+class Piped:
+    """A process with pipes, whose lines are read as they come."""
 
-    def __init__(self, nobi: list[str], arguments: tuple[str, ...]) -> None:
-        self._errors = tempfile.TemporaryFile("w+b")  # noqa: SIM115
-        self._shown = 0
-        self.process = subprocess.Popen(
-            [*nobi, *arguments, "--set", "size=9"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            bufsize=0,
-        )
-        self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+    def __init__(self, command: list[str], stderr: int) -> None:
+        pipe = subprocess.PIPE
+        self.process: Any = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=stderr, bufsize=0)
+        self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         threading.Thread(target=self._listen, daemon=True).start()
-        self._first = [f"{name.replace('get', 'set')} {self.send(name)[2:].strip()}" for name in KEPT]
-
-    def renew(self) -> None:
-        """Set everything as it was at the start."""
-        for line in (*self._first, *RESET):
-            if not self.send(line).startswith("="):
-                raise GaveUp(f"what the engine says of itself is refused: {line}")
-        self.errors()
 
     def _listen(self) -> None:
-        assert self.process.stdout is not None
         for line in self.process.stdout:
-            self._lines.put(line.decode())
-        self._lines.put("")
+            self._lines.put(line)
+        self._lines.put(b"")
 
     def _line(self) -> str:
         try:
@@ -101,11 +85,32 @@ class GtpProcess:
             raise GaveUp(f"no answer within {PATIENCE:.0f} s") from None
         if not line:
             raise GaveUp("the engine has ended")
-        return line
+        return line.decode()
 
     def _say(self, line: str) -> None:
-        assert self.process.stdin is not None
         self.process.stdin.write(f"{line}\n".encode())
+
+    def end(self) -> None:
+        """End the process by the end of its input."""
+        self.process.stdin.close()
+        self.process.wait(timeout=PATIENCE)
+
+
+class GtpProcess(Piped):
+    """`nobi gtp` with pipes. Several stories may be told to it, one after another."""
+
+    def __init__(self, nobi: list[str], arguments: tuple[str, ...]) -> None:
+        self._errors = tempfile.TemporaryFile("w+b")  # noqa: SIM115
+        self._shown = 0
+        super().__init__([*nobi, *arguments, "--set", "size=9"], self._errors.fileno())
+        self._first = [f"{name.replace('get', 'set')} {self.send(name)[2:].strip()}" for name in KEPT]
+
+    def renew(self) -> None:
+        """Set everything as it was at the start."""
+        for line in (*self._first, *RESET):
+            if not self.send(line).startswith("="):
+                raise GaveUp(f"what the engine says of itself is refused: {line}")
+        self.errors()
 
     def _reply(self, text: str = "") -> str:
         """What is left of a reply of which `text` has been read, and that before it."""
@@ -133,45 +138,22 @@ class GtpProcess:
         return text.decode().splitlines()
 
     def end(self) -> None:
-        """End the process by the end of its input."""
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.wait(timeout=PATIENCE)
+        super().end()
         self._errors.close()
 
 
-class JsonProcess:
+class JsonProcess(Piped):
     """`nobi analysis` with pipes."""
 
     def __init__(self, nobi: str, options: list[str]) -> None:
-        self.process = subprocess.Popen(
-            [nobi, "analysis", *options],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            bufsize=0,
-        )
-        self.replies: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-        threading.Thread(target=self._listen, daemon=True).start()
-
-    def _listen(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self.replies.put(json.loads(line))
-        self.replies.put({})
+        super().__init__([nobi, "analysis", *options], subprocess.DEVNULL)
 
     def say(self, *queries: dict[str, Any] | str) -> None:
-        assert self.process.stdin is not None
         for query in queries:
-            self.process.stdin.write(((query if isinstance(query, str) else json.dumps(query)) + "\n").encode())
+            self._say(query if isinstance(query, str) else json.dumps(query))
 
     def next(self) -> dict[str, Any]:
-        try:
-            reply = self.replies.get(timeout=PATIENCE)
-        except queue.Empty:
-            raise GaveUp(f"no answer within {PATIENCE:.0f} s") from None
-        if not reply:
-            raise GaveUp("the engine has ended")
+        reply: dict[str, Any] = json.loads(self._line())
         return reply
 
     def renew(self) -> None:
@@ -179,9 +161,3 @@ class JsonProcess:
         self.say({"id": "renewed", "action": "query_version"})
         while self.next()["id"] != "renewed":
             pass
-
-    def end(self) -> None:
-        """End the process by the end of its input."""
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.wait(timeout=PATIENCE)

@@ -12,8 +12,7 @@ FIELD = r"\s+{}\s+(\S+)\s+"
 def start(talk: Talk) -> dict[str, bool]:
     """q5Go's first commands, and which analysis it may use."""
     talk.check("protocol version 2, and no other word", talk.ask("protocol_version") == "2")
-    for line in ("boardsize 9", "clear_board", "komi 7.5"):
-        talk.ask(line)
+    talk.ask("boardsize 9", "clear_board", "komi 7.5")
     names = ("lz-analyze", "kata-analyze", "kata-set-rules")
     return {name: talk.ask(f"known_command {name}") == "true" for name in names}
 
@@ -36,8 +35,7 @@ def analysing(talk: Talk) -> None:
     known = start(talk)
     talk.check("both kinds of analysis and rules", all(known.values()))
     talk.ask("kata-set-rules japanese")
-    for line in ("clear_board", "play black E5", "play white pass"):
-        talk.ask(line)
+    talk.ask("clear_board", "play black E5", "play white pass")
     talk.ask("known_command known_command")
     line = talk.analyse("kata-analyze black 100", "known_command known_command")[-1]
     found = evaluations(line)
@@ -52,17 +50,8 @@ def analysing(talk: Talk) -> None:
 @story("q5Go", "rules", ids=True)
 def rules(talk: Talk) -> None:
     start(talk)
-    for name in (
-        "tromp-taylor",
-        "japanese",
-        "chinese",
-        "chinese-kgs",
-        "chinese-ogs",
-        "korean",
-        "aga",
-        "bga",
-        "new-zealand",
-    ):
+    names = ("tromp-taylor", "japanese", "chinese", "chinese-kgs", "chinese-ogs", "korean", "aga", "bga", "new-zealand")
+    for name in names:
         talk.check(name, talk.attempt(f"kata-set-rules {name}")[0])
     ancient = '{"hasButton":false,"ko":"POSITIONAL", "scoring":"AREA", "suicide":false, "tax":"ALL", '
     talk.check("old Chinese, as an object", talk.attempt(f'kata-set-rules {ancient}"whiteHandicapBonus":"N"}}')[0])
@@ -73,13 +62,11 @@ def game(talk: Talk) -> None:
     start(talk)
     for clock in ("1 1 0", "600 0 0", "600 300 25"):
         talk.check(f"time_settings {clock}", talk.attempt(f"time_settings {clock}")[0])
-    for line in ("time_left black 500 0", "time_left white 120 20"):
-        talk.ask(line)
+    talk.ask("time_left black 500 0", "time_left white 120 20")
     lines = talk.ask("kata-genmove_analyze black 100").split("\n")
     talk.check("evaluations before the move", all(line.startswith("info move ") for line in lines[:-1] if line))
     talk.check("the move", lines[-1].startswith("play ") and is_vertex(lines[-1][5:]))
     talk.check("a plain move", is_vertex(talk.ask("genmove white")))
-    for line in ("undo", "undo", "rectangular_boardsize 9 13", "clear_board", "komi 0", "play white A13"):
-        talk.ask(line)
+    talk.ask("undo", "undo", "rectangular_boardsize 9 13", "clear_board", "komi 0", "play white A13")
     talk.check("final_score is known", talk.ask("known_command final_score") == "true")
     talk.check("the score", re.fullmatch(r"0|[BW]\+[0-9.]+", talk.ask("final_score")))

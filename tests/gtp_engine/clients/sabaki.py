@@ -47,8 +47,7 @@ def variations(line: str, is_float: bool) -> list[Variation]:
 
 def start(talk: Talk) -> list[str]:
     """What Sabaki asks first, all at once; its list of commands."""
-    for line in ("name", "version", "protocol_version"):
-        talk.ask(line)
+    talk.ask("name", "version", "protocol_version")
     return [word.strip() for word in talk.ask("list_commands").split("\n")]
 
 
@@ -78,8 +77,7 @@ def syncing(talk: Talk) -> None:
     sync(talk, "set_free_handicap C3 G7", "play W E5")
     sync(talk, "set_free_handicap C3 C4 C5 D3 E3 J9", "play W E5")
     talk.check("handicap stones anywhere", True)
-    for line in ("play B G3", "undo", "undo", "play W D6", "undo"):
-        talk.ask(line)
+    talk.ask("play B G3", "undo", "undo", "play W D6", "undo")
     talk.check("undo takes no handicap stone back", talk.attempt("undo") == (False, "cannot undo"))
     sync(talk, "play B A1", "play W B1", size="rectangular_boardsize 9 13")
     talk.check("a rectangle", True)

@@ -70,11 +70,13 @@ class Talk:
         """Count one case."""
         self.cases.append(Case(self.story, text, bool(is_right)))
 
-    def ask(self, line: str) -> str:
-        """The text of the reply. Raises GaveUp if the engine refuses."""
-        is_success, text = self.attempt(line)
-        if not is_success:
-            raise GaveUp(f"{line}: refused: {text}")
+    def ask(self, *lines: str) -> str:
+        """The text of the reply to the last of some lines. Raises GaveUp if the engine refuses one."""
+        text = ""
+        for line in lines:
+            is_success, text = self.attempt(line)
+            if not is_success:
+                raise GaveUp(f"{line}: refused: {text}")
         return text
 
     def attempt(self, line: str) -> tuple[bool, str]:
@@ -185,8 +187,7 @@ def takes_own_stones(talk: Talk) -> bool:
     """
     white = [f"w {column}{row}" for column in "ABCDE" for row in range(1, 6)]
     stones = [stone for stone in white if stone not in ("w A4", "w A5", "w E1")]
-    for line in ("boardsize 5", f"set_position b A4 {' '.join(stones)}"):
-        talk.ask(line)
+    talk.ask("boardsize 5", f"set_position b A4 {' '.join(stones)}")
     move = talk.ask("genmove b").upper()
     if move not in ("A5", "PASS", "RESIGN"):
         raise GaveUp(f"no legal move: {move}")

@@ -18,7 +18,7 @@ class Process:
     """A fake engine with pipes."""
 
     def __init__(self, options: dict[str, Any]) -> None:
-        self.popen = subprocess.Popen(
+        self.popen: Any = subprocess.Popen(
             [sys.executable, "-m", "tests.gtp_engine.fake_engine", json.dumps(options)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -28,12 +28,10 @@ class Process:
         )
 
     def say(self, text: str) -> None:
-        assert self.popen.stdin is not None
         self.popen.stdin.write(text.encode())
 
     def reply(self) -> str:
         """The next complete reply."""
-        assert self.popen.stdout is not None
         lines = []
         while (line := self.popen.stdout.readline()) not in (b"\n", b""):
             lines.append(line.decode())
@@ -45,27 +43,22 @@ class Process:
 
     def await_search(self) -> None:
         """Wait until a search begins, of an engine that `tells`."""
-        assert self.popen.stderr is not None
         while (line := self.popen.stderr.readline()) != f"{SEARCHING}\n".encode():
             assert line, "it has ended"
 
     def close_input(self) -> None:
-        assert self.popen.stdin is not None
         self.popen.stdin.close()
 
     def close_output(self) -> None:
-        assert self.popen.stdout is not None
         self.popen.stdout.close()
 
     def wait(self) -> int:
         return self.popen.wait(timeout=PATIENCE)
 
     def rest(self) -> str:
-        assert self.popen.stdout is not None
         return self.popen.stdout.read().decode()
 
     def errors(self) -> str:
-        assert self.popen.stderr is not None
         return self.popen.stderr.read().decode()
 
 
@@ -78,9 +71,8 @@ def engine(**options: Any) -> Iterator[Process]:
         process.popen.kill()
         process.popen.wait()
         for stream in (process.popen.stdin, process.popen.stdout, process.popen.stderr):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
+            with contextlib.suppress(OSError):
+                stream.close()
 
 
 def run(text: str, **options: Any) -> subprocess.CompletedProcess[str]:

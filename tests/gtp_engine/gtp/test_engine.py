@@ -32,27 +32,22 @@ def limits_of_last_search(dialogue: Dialogue) -> Limits:
 )
 def test_limits_without_a_clock(settings: EngineSettings, expected: Limits) -> None:
     dialogue = Dialogue(settings=settings)
-    dialogue.ask("boardsize 9")
-    dialogue.ask("genmove b")
+    dialogue.ask("boardsize 9", "genmove b")
     assert limits_of_last_search(dialogue) == expected
 
 
 def test_the_clock_limits_and_the_users_limits_hold_as_well() -> None:
     dialogue = Dialogue(settings=EngineSettings(visits=50, time=0.5))
     dialogue.session.lateness = Lateness(0.0)
-    dialogue.ask("boardsize 9")
-    dialogue.ask("time_settings 0 30 1")
-    dialogue.ask("genmove b")
+    dialogue.ask("boardsize 9", "time_settings 0 30 1", "genmove b")
     assert limits_of_last_search(dialogue) == Limits(50, 0.5, unused_time_carries_over=False)
-    dialogue.ask("time_left w 0.5 1")
-    dialogue.ask("genmove w")
+    dialogue.ask("time_left w 0.5 1", "genmove w")
     assert limits_of_last_search(dialogue).seconds == pytest.approx(0.15, abs=0.05)
 
 
 def test_own_account_where_no_time_left_is_sent() -> None:
     dialogue = Dialogue(FakePlayer(thinks=0.2), EngineSettings(size="9", lag=0.5))
-    dialogue.ask("time_settings 10 0 0")
-    dialogue.ask("genmove b")
+    dialogue.ask("time_settings 10 0 0", "genmove b")
     left = dialogue.session.clock.left
     assert 8.5 < left[BLACK].main <= 9.3
     assert left[WHITE].main == 10
@@ -66,8 +61,7 @@ def test_own_account_where_no_time_left_is_sent() -> None:
 
 def test_settings_survive_a_new_game() -> None:
     dialogue = Dialogue()
-    for line in ("komi 3.5", "kata-set-rules japanese", "time_settings 100 10 1"):
-        dialogue.ask(line)
+    dialogue.ask("komi 3.5", "kata-set-rules japanese", "time_settings 100 10 1")
     rules = dialogue.ask("kata-get-rules")
     for line in ("boardsize 13", "clear_board", "boardsize 9"):
         dialogue.ask(line)
@@ -79,10 +73,7 @@ def test_settings_survive_a_new_game() -> None:
 
 def test_boards_are_warmed_up_before_the_clock_starts() -> None:
     dialogue = Dialogue(settings=EngineSettings(size="19"))
-    dialogue.ask("boardsize 9")
-    dialogue.ask("boardsize 13 7")
-    dialogue.ask("clear_board")
-    dialogue.ask("boardsize 9")
+    dialogue.ask("boardsize 9", "boardsize 13 7", "clear_board", "boardsize 9")
     # Again, for its memory was given to the other size: taking it anew is nothing for a clock to pay.
     assert dialogue.player.warmed == [(19, 19), (9, 9), (13, 7), (9, 9)]
 
@@ -97,8 +88,7 @@ def test_a_clock_of_days_is_not_for_thinking() -> None:
     assert dialogue.session.move_limits(BLACK).seconds == 3000
     dialogue.ask("kata-set-param maxPlayouts 77")
     assert dialogue.session.move_limits(BLACK).playouts == 77
-    dialogue.ask("time_settings 0 0 0")
-    dialogue.ask("kata-set-param maxTime none")
+    dialogue.ask("time_settings 0 0 0", "kata-set-param maxTime none")
     assert dialogue.session.move_limits(BLACK) == Limits(None, None, playouts=77)
 
 
@@ -122,8 +112,7 @@ def test_superko_is_checked_whatever_the_player_says() -> None:
     # White took C3's stone with B3; black may not take back, unless the controller says that it did.
     dialogue.player.script = ["C3"]
     assert dialogue.ask("genmove b") == "A5"
-    dialogue.ask("undo")
-    dialogue.ask("play b c3")
+    dialogue.ask("undo", "play b c3")
 
 
 def test_moves_after_the_end_of_the_game() -> None:
@@ -137,9 +126,7 @@ def test_moves_after_the_end_of_the_game() -> None:
 @pytest.mark.parametrize("komi", ["7", "6.5"])
 def test_a_button_makes_half_points(komi: str) -> None:
     dialogue = Dialogue()
-    dialogue.ask("kata-set-rules aga-button")
-    dialogue.ask(f"komi {komi}")
-    dialogue.ask("play b c3")
+    dialogue.ask("kata-set-rules aga-button", f"komi {komi}", "play b c3")
     score = dialogue.ask("final_score")
     whole = 0.0 if score == "0" else float(score[2:])
     assert (whole - float(komi)) % 1 == 0.5
@@ -163,11 +150,7 @@ DEAD_STONE = "set_position b c5 b c4 b c3 b c2 b c1 w d5 w d4 w d3 w d2 w d1 w a
 def test_dead_stones_count_as_the_rules_say(rules: str, score: str) -> None:
     """Black has 15 points, white 10 and komi 0.5. Tromp and Taylor leave the white stone on the board."""
     dialogue = Dialogue(FakePlayer(dead=["A1"]))
-    dialogue.ask("boardsize 5")
-    dialogue.ask("komi 0.5")
-    dialogue.ask(f"kata-set-rules {rules}")
-    dialogue.ask(DEAD_STONE)
-    dialogue.ask("gogui-play_sequence b pass w pass")
+    dialogue.ask("boardsize 5", "komi 0.5", f"kata-set-rules {rules}", DEAD_STONE, "gogui-play_sequence b pass w pass")
     assert dialogue.ask("final_score") == score
 
 
@@ -175,16 +158,12 @@ def test_dead_stones_count_as_the_rules_say(rules: str, score: str) -> None:
 def test_what_is_settled_is_counted_before_the_passes_too(rules: str, score: str, after: str) -> None:
     """The player expects 0.75 points; the white stone is dead, and every other point somebody's for sure."""
     dialogue = Dialogue(FakePlayer(dead=["A1"]))
-    dialogue.ask("boardsize 5")
-    dialogue.ask("komi 0.5")
-    dialogue.ask(f"kata-set-rules {rules}")
-    dialogue.ask(DEAD_STONE)
+    dialogue.ask("boardsize 5", "komi 0.5", f"kata-set-rules {rules}", DEAD_STONE)
     assert dialogue.ask("final_score") == score
     dialogue.ask("gogui-play_sequence b pass w pass")
     assert dialogue.ask("final_score") == after
     dialogue.player.dead = []
-    dialogue.ask("undo")
-    dialogue.ask("undo")
+    dialogue.ask("undo", "undo")
     assert dialogue.ask("final_score") != score, "where the player thinks that it lives"
 
 
@@ -204,10 +183,7 @@ def test_neutral_points_are_filled_in_turn(to_play: str, score: str) -> None:
 def test_neutral_points_are_left_once_both_have_passed() -> None:
     """Of 25 points one is black's, one white's; black would fill the first of the others and the last."""
     dialogue = Dialogue()
-    dialogue.ask("boardsize 5")
-    dialogue.ask("komi 0.5")
-    dialogue.ask("kata-set-rules chinese")
-    dialogue.ask("gogui-play_sequence b c3 w c4")
+    dialogue.ask("boardsize 5", "komi 0.5", "kata-set-rules chinese", "gogui-play_sequence b c3 w c4")
     assert dialogue.ask("final_score") == "B+0.5"
     dialogue.ask("gogui-play_sequence b pass w pass")
     assert dialogue.ask("final_score") == "W+0.5"
@@ -215,14 +191,10 @@ def test_neutral_points_are_left_once_both_have_passed() -> None:
 
 def test_one_search_serves_all_questions_about_the_end() -> None:
     dialogue = Dialogue(FakePlayer(dead=["A1"]))
-    dialogue.ask("boardsize 5")
-    dialogue.ask(DEAD_STONE)
-    dialogue.ask("gogui-play_sequence b pass w pass")
-    for line in ("final_score", "final_status_list dead", "final_status_list alive", "final_status_list seki"):
-        dialogue.ask(line)
+    dialogue.ask("boardsize 5", DEAD_STONE, "gogui-play_sequence b pass w pass")
+    dialogue.ask("final_score", "final_status_list dead", "final_status_list alive", "final_status_list seki")
     assert [request.colour for request in dialogue.player.searches] == [BLACK, WHITE]
-    dialogue.ask("undo")
-    dialogue.ask("final_score")
+    dialogue.ask("undo", "final_score")
     assert len(dialogue.player.searches) == 4
 
 
@@ -267,9 +239,7 @@ def test_pondering_runs_on_a_copy_until_the_next_command() -> None:
 
 def test_no_pondering_after_resigning_or_the_last_pass() -> None:
     dialogue = Dialogue(FakePlayer(["resign", "pass"]), EngineSettings(size="9", ponder=True))
-    dialogue.ask("genmove b")
-    dialogue.ask("play b pass")
-    dialogue.ask("genmove w")
+    dialogue.ask("genmove b", "play b pass", "genmove w")
     assert not dialogue.player.searching.wait(0.05)
     assert len(dialogue.player.searches) == 2
 
@@ -288,8 +258,7 @@ def test_pondering_goes_on_after_the_komi() -> None:
     dialogue.ask("komi 6.5")
     dialogue.session.stop_pondering()
     assert not dialogue.player.searches
-    dialogue.ask("genmove b")
-    dialogue.ask("komi 7.5")
+    dialogue.ask("genmove b", "komi 7.5")
     dialogue.session.close()
     assert len(dialogue.player.searches) == 3
     assert dialogue.player.searches[-1].game.komi == 7.5

@@ -108,8 +108,7 @@ def test_a_game_that_the_player_cannot_play_leaves_the_one_before() -> None:
                 raise MemoryError("no room")
 
     dialogue = Dialogue(Small())
-    for line in ("boardsize 9", "komi 3.5", "time_settings 60 0 0", "play b c3", "time_left b 30 0"):
-        dialogue.ask(line)
+    dialogue.ask("boardsize 9", "komi 3.5", "time_settings 60 0 0", "play b c3", "time_left b 30 0")
     board = dialogue.ask("showboard")
     assert dialogue.refuse("boardsize 25") == "out of memory"
     assert dialogue.ask("showboard") == board
@@ -130,9 +129,13 @@ def test_rules_that_make_a_move_impossible_are_refused_in_a_sentence(monkeypatch
 
 
 def test_an_analysis_that_fails_says_so_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
-    dialogue = Dialogue(BrokenPlayer(), EngineSettings(size="9"))
-    assert "a bug" not in dialogue.send("kata-analyze b 10")
-    assert "ZeroDivisionError: a bug" in capsys.readouterr().err
+    """Of a reply that has begun nothing can be taken back. Any other reply has the error, and stderr does not."""
+    dialogue = Dialogue(BrokenPlayer())
+    for line in ("kata-analyze b 10", "lz-analyze b 10"):
+        assert "a bug" not in dialogue.send(line)
+        assert "ZeroDivisionError: a bug" in capsys.readouterr().err
+    assert "a bug" in dialogue.refuse("genmove b")
+    assert "a bug" not in capsys.readouterr().err
 
 
 NO_THREADS = """

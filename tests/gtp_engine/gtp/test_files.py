@@ -20,8 +20,7 @@ def test_loadsgf(tmp_path: Path) -> None:
     path = tmp_path / "a game.sgf"
     path.write_text(GAME)
     dialogue = Dialogue()
-    dialogue.ask("boardsize 19")
-    dialogue.ask(f"loadsgf {path}")
+    dialogue.ask("boardsize 19", f"loadsgf {path}")
     game = dialogue.session.game
     assert (game.width, [move.point for move in game.moves][-1]) == (9, PASS)
     assert dialogue.ask("get_komi") == "5.5"
@@ -80,10 +79,7 @@ def test_printsgf(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names of files are text there")
 def test_files_whose_names_are_not_utf8(tmp_path: Path) -> None:
     dialogue, path = Dialogue(), os.fsencode(tmp_path) + b"/jos\xe9 \xff.sgf"
-    dialogue.ask("komi 3.5")
-    dialogue.ask(decode_line(b"printsgf " + path))
-    dialogue.ask("komi 9")
-    dialogue.ask(decode_line(b"loadsgf " + path + b" 1"))
+    dialogue.ask("komi 3.5", decode_line(b"printsgf " + path), "komi 9", decode_line(b"loadsgf " + path + b" 1"))
     assert dialogue.ask("get_komi") == "3.5"
     assert os.path.exists(path)
     text = dialogue.refuse(decode_line(b"printsgf " + path))

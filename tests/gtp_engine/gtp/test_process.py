@@ -166,7 +166,6 @@ def bring_to(process: Process, state: str) -> None:
         process.await_search()
     elif state == "analysis":
         process.say("kata-analyze 1\n")
-        assert process.popen.stdout is not None
         assert process.popen.stdout.readline() == b"=\n"
         assert process.popen.stdout.readline().startswith(b"info ")
     elif state == "pondering":
@@ -222,7 +221,6 @@ def test_input_ends_analysis_and_is_answered() -> None:
     with engine() as process:
         process.ask("boardsize 5")
         process.say("12 kata-analyze 1\n")
-        assert process.popen.stdout is not None
         assert process.popen.stdout.readline() == b"=12\n"
         assert process.popen.stdout.readline().startswith(b"info move A5 ")
         process.say("13 stop\n")

@@ -11,7 +11,6 @@ from gtp_engine.gtp.call import Call
 from gtp_engine.gtp.protocol import (
     Command,
     GtpError,
-    Response,
     clean_line,
     decode_line,
     format_response,
@@ -69,24 +68,24 @@ def test_a_line_that_is_too_long_is_refused_with_its_id(start: str, expected: Co
 
 
 @pytest.mark.parametrize(
-    ("response", "id_", "text"),
+    ("text", "id_", "ok", "expected"),
     [
-        (Response(""), None, "= \n\n"),
-        (Response(""), "3", "=3 \n\n"),
-        (Response("a\nb"), "3", "=3 a\nb\n\n"),
-        (Response("a\n\n\n b \n"), None, "= a\n b \n\n"),
-        (Response("a\r\n\r\nb\u2028c"), None, "= a\nb\nc\n\n"),
-        (Response("no", ok=False), "0", "?0 no\n\n"),
-        (Response("no\nreally", ok=False), None, "? no\nreally\n\n"),
+        ("", None, True, "= \n\n"),
+        ("", "3", True, "=3 \n\n"),
+        ("a\nb", "3", True, "=3 a\nb\n\n"),
+        ("a\n\n\n b \n", None, True, "= a\n b \n\n"),
+        ("a\r\n\r\nb\u2028c", None, True, "= a\nb\nc\n\n"),
+        ("no", "0", False, "?0 no\n\n"),
+        ("no\nreally", None, False, "? no\nreally\n\n"),
     ],
 )
-def test_format_response(response: Response, id_: str | None, text: str) -> None:
-    assert format_response(response, id_) == text
+def test_format_response(text: str, id_: str | None, ok: bool, expected: str) -> None:
+    assert format_response(text, id_, ok) == expected
 
 
 @given(st.text(), st.one_of(st.none(), st.from_regex("[0-9]{1,9}", fullmatch=True)), st.booleans())
 def test_a_reply_has_one_blank_line_at_its_end(text: str, id_: str | None, ok: bool) -> None:
-    reply = format_response(Response(text, ok), id_)
+    reply = format_response(text, id_, ok)
     assert reply.endswith("\n\n")
     assert reply.index("\n\n") == len(reply) - 2
     assert reply.startswith(("=" if ok else "?") + (id_ or "") + " ")
@@ -167,11 +166,11 @@ def test_streamed_replies() -> None:
     call = Call(Command("4", "x"), written.append)
     call.stream()
     call.stream("info a")
-    call.finish(Response("play D4"))
+    call.finish("play D4")
     assert "".join(written) == "=4\ninfo a\nplay D4\n\n"
 
     written.clear()
     call = Call(Command(None, "x"), written.append)
     call.stream("info a")
-    call.finish(Response())
+    call.finish()
     assert "".join(written) == "=\ninfo a\n\n"

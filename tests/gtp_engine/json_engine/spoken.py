@@ -28,11 +28,7 @@ class Spoken:
     """An engine that searches, and the replies that it has sent."""
 
     def __init__(
-        self,
-        slots: int = 1,
-        workers: int = 1,
-        evaluator: Evaluator | None = None,
-        human: HumanNetwork | None = None,
+        self, slots: int = 1, workers: int = 1, evaluator: Evaluator | None = None, human: HumanNetwork | None = None
     ) -> None:
         self.replies: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         self.send: Callable[[dict[str, Any]], None] = self.replies.put

@@ -107,10 +107,7 @@ def test_signals_end_the_program_and_the_game_is_kept(tmp_path: Path) -> None:
     for arguments, number, code in ((BUSY, signal.SIGTERM, -signal.SIGTERM), (("--visits", "1"), signal.SIGINT, 130)):
         kept = tmp_path / f"{number}.sgf"
         with subprocess.Popen(
-            command(*arguments, kept),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            encoding="utf-8",
+            command(*arguments, kept), stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
         ) as process:
             assert process.stdin is not None
             assert process.stdout is not None

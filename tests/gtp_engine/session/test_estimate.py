@@ -97,8 +97,7 @@ def test_a_pass_that_ends_nothing_stands() -> None:
     dialogue.session.estimate(threading.Event())
     assert [len(request.game.moves) for request in dialogue.player.searches] == [2, 2]
     button = Dialogue()
-    button.ask("kata-set-rules aga-button")
-    button.ask("gogui-play_sequence b c3 w pass b pass")
+    button.ask("kata-set-rules aga-button", "gogui-play_sequence b c3 w pass b pass")
     assert not is_finished(button.session.game)
     button.ask("play w pass")
     assert is_finished(button.session.game)
@@ -107,8 +106,7 @@ def test_a_pass_that_ends_nothing_stands() -> None:
 def test_an_empty_board_is_not_counted() -> None:
     """No point belongs to anybody there, and neither search is sure of any."""
     dialogue = Dialogue(Opinionated({BLACK: 0.0, WHITE: 0.0}))
-    dialogue.ask("kata-set-rules chinese")
-    dialogue.ask("komi 20.5")
+    dialogue.ask("kata-set-rules chinese", "komi 20.5")
     assert dialogue.ask("final_score") == "B+0.5"
 
 
@@ -135,9 +133,7 @@ def test_what_was_interrupted_is_not_kept() -> None:
 )
 def test_what_both_sides_are_sure_of_is_counted(views: dict[int, float], score: str) -> None:
     dialogue = Dialogue(Opinionated(views))
-    dialogue.ask("kata-set-rules chinese")
-    dialogue.ask("komi 0.5")
-    dialogue.ask("play b c3")
+    dialogue.ask("kata-set-rules chinese", "komi 0.5", "play b c3")
     assert dialogue.ask("final_score") == score
 
 
@@ -166,8 +162,7 @@ def test_a_network_gives_the_same_score_however_the_board_lies() -> None:
 def test_a_board_that_networks_do_not_know_is_searched() -> None:
     dialogue = Dialogue()
     dialogue.player.evaluator = FancifulEvaluator()
-    dialogue.ask("boardsize 4")
-    dialogue.ask("final_score")
+    dialogue.ask("boardsize 4", "final_score")
     assert len(dialogue.player.searches) == 2
 
 
@@ -184,8 +179,7 @@ def test_a_network_is_asked_once_where_time_is_short() -> None:
 def test_where_there_is_a_seki_no_neutral_point_is_filled(white: str, score: str) -> None:
     """In the corner neither side can play. Black has ten points and white seven or eight, and komi 0.5."""
     dialogue = Dialogue()
-    dialogue.ask("kata-set-rules chinese")
-    dialogue.ask("komi 0.5")
+    dialogue.ask("kata-set-rules chinese", "komi 0.5")
     seki = "b b1 b c1 w a2 w b2 w c2 w d2 w e2 w e1 b a3 b b3 b c3 b d3 b e3 b f3 b f2 b f1"
     dialogue.ask(f"set_position {seki} w {white}")
     assert dialogue.ask("final_score") == score

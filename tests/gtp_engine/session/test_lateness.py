@@ -10,22 +10,19 @@ import pytest
 
 from go_rules.points import BLACK, WHITE
 from gtp_engine.configuration.settings import EngineSettings
-from gtp_engine.gtp.call import Call
 from gtp_engine.gtp.commands import carry_out
-from gtp_engine.gtp.protocol import parse_line
 from gtp_engine.session.clock import TimeControl, TimeLeft, full_time
 from gtp_engine.session.lateness import FIRST_GUESS, MOST, SAME_TURN, Lateness, Pulse, Turn
 from gtp_engine.session.time_management import SMALLEST, seconds_for_move
 from search.request import SearchRequest
 from search.result import SearchResult
-from tests.gtp_engine.fakes import Dialogue, FakePlayer
+from tests.gtp_engine.fakes import Dialogue, FakePlayer, call_of
 from tests.systems import PATIENCE
 
 
 def started(dialogue: Dialogue, period: float) -> Dialogue:
     """A dialogue whose engine is loaded, with a clock of one byo-yomi period."""
-    dialogue.ask("boardsize 9")
-    dialogue.ask(f"kgs-time_settings byoyomi 0 {period} 1")
+    dialogue.ask("boardsize 9", f"kgs-time_settings byoyomi 0 {period} 1")
     return dialogue
 
 
@@ -139,8 +136,7 @@ def test_searches_that_end_late_get_less_time() -> None:
     first = seconds_of_last_search(dialogue)
     dialogue.session.clock.correct(BLACK, 1, 1)
     dialogue.player.thinks = 1.2
-    dialogue.ask("genmove b")
-    dialogue.ask("genmove b")
+    dialogue.ask("genmove b", "genmove b")
     assert seconds_of_last_search(dialogue) < first - 0.3
 
 
@@ -210,16 +206,14 @@ def test_the_end_of_pondering_is_thinking_time() -> None:
     """It is the same turn, so the search gets less; and what was waited for is charged to our clock."""
     dialogue = pondering_dialogue(ends_late=0.5)
     before = seconds_of_last_search(dialogue)
-    dialogue.ask("play w e5")
-    dialogue.ask("genmove b")
+    dialogue.ask("play w e5", "genmove b")
     assert seconds_of_last_search(dialogue) <= before - 0.45
 
 
 def test_no_pondering_that_does_not_end_in_time() -> None:
     """The last one took half a second to end, and the next move has no more than a second and a half."""
     dialogue = pondering_dialogue(ends_late=0.5, period=1.5)
-    dialogue.ask("play w e5")
-    dialogue.ask("genmove b")
+    dialogue.ask("play w e5", "genmove b")
     assert not dialogue.player.searching.wait(0.2)
     assert dialogue.session.lateness.pondering >= 0.4
 
@@ -242,13 +236,9 @@ def test_what_play_took_is_charged_to_our_clock() -> None:
     """The controller told of a move half a minute ago, which is the account of the one who answers it, and of nobody
     after that."""
     dialogue = Dialogue(settings=EngineSettings(size="9", lag=0.0))
-    dialogue.ask("boardsize 9")
-    dialogue.ask("time_settings 100 0 0")
-    command = parse_line("play w e5")
-    assert command is not None
-    assert carry_out(dialogue.session, Call(command, received=time.monotonic() - 30.0))
-    dialogue.ask("genmove b")
-    dialogue.ask("genmove w")
+    dialogue.ask("boardsize 9", "time_settings 100 0 0")
+    assert carry_out(dialogue.session, call_of("play w e5", received=time.monotonic() - 30.0))
+    dialogue.ask("genmove b", "genmove w")
     left = dialogue.session.clock.left
     assert left[BLACK].main <= 70.0
     assert left[WHITE].main > 70.0

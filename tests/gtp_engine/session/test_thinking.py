@@ -14,16 +14,14 @@ import pytest
 from go_rules.game import Game
 from go_rules.points import BLACK, PASS, from_vertex
 from gtp_engine.configuration.settings import EngineSettings
-from gtp_engine.gtp.call import Call
 from gtp_engine.gtp.commands import play
 from gtp_engine.gtp.commands.analysis import kata_search_analyze_cancellable
 from gtp_engine.gtp.commands.play import kata_search_cancellable
-from gtp_engine.gtp.protocol import parse_line
 from gtp_engine.session.thinking import Decision, held_back
 from gtp_engine.session.time_management import SMALLEST
 from search.request import Limits, MoveFilter, SearchRequest
 from search.result import RESIGN, SearchResult
-from tests.gtp_engine.fakes import Dialogue, FakePlayer
+from tests.gtp_engine.fakes import Dialogue, FakePlayer, call_of
 from tests.systems import PATIENCE
 
 
@@ -35,15 +33,8 @@ class EmptyHanded(FakePlayer):
         return dataclasses.replace(result, moves=()) if request.may_end_empty else result
 
 
-def call_for(line: str) -> Call:
-    command = parse_line(line)
-    assert command is not None
-    return Call(command)
-
-
 def test_a_cancelled_search_needs_no_move_and_hides_no_older_one() -> None:
     dialogue = Dialogue(EmptyHanded())
-    dialogue.ask("boardsize 9")
     dialogue.ask("genmove b")
     before = dialogue.session.decision
     assert before is not None
@@ -57,7 +48,6 @@ def test_a_cancelled_search_needs_no_move_and_hides_no_older_one() -> None:
 
 def test_where_the_clock_and_nobody_else_ended_it_a_move_is_found() -> None:
     dialogue = Dialogue(EmptyHanded())
-    dialogue.ask("boardsize 9")
     decision = dialogue.session.think(BLACK, threading.Event(), may_cancel=True)
     assert not decision.is_cancelled
     assert decision.point == decision.result.moves[0].point
@@ -66,9 +56,8 @@ def test_where_the_clock_and_nobody_else_ended_it_a_move_is_found() -> None:
 
 def test_a_cancellable_search_that_nobody_cancels_ends_with_a_move_that_is_not_played() -> None:
     dialogue = Dialogue()
-    dialogue.ask("boardsize 9")
     for handler in (kata_search_cancellable, kata_search_analyze_cancellable):
-        assert handler(dialogue.session, call_for("kata-search_cancellable b")).endswith("A9")
+        assert handler(dialogue.session, call_of("kata-search_cancellable b")).endswith("A9")
         assert dialogue.session.game.moves == []
 
 
@@ -105,7 +94,6 @@ def test_a_turn_that_has_used_up_its_time_still_has_a_little() -> None:
 
 def test_a_move_that_has_to_be_found_obeys_the_same_filter() -> None:
     dialogue = Dialogue(EmptyHanded())
-    dialogue.ask("boardsize 9")
     only = MoveFilter(allow={BLACK: (frozenset({from_vertex("C3", 9, 9)}), 1)})
     decision = dialogue.session.think(BLACK, threading.Event(), filter=only, may_cancel=True)
     assert [request.filter for request in dialogue.player.searches] == [only, only]
@@ -114,7 +102,6 @@ def test_a_move_that_has_to_be_found_obeys_the_same_filter() -> None:
 
 def test_nobody_looks_at_the_clock_after_the_search() -> None:
     dialogue = Dialogue()
-    dialogue.ask("boardsize 9")
     dialogue.ask("time_settings 60 0 0")
     looks: list[bool] = []
 
@@ -131,8 +118,7 @@ def test_nobody_looks_at_the_clock_after_the_search() -> None:
 
 def test_who_asks_for_reports_gets_them_and_gogui_no_pictures(capsys: pytest.CaptureFixture[str]) -> None:
     dialogue = Dialogue()
-    dialogue.ask("gogui-version 1.6.0")
-    dialogue.ask("kata-genmove_analyze b 300")
+    dialogue.ask("gogui-version 1.6.0", "kata-genmove_analyze b 300")
     report = dialogue.player.searches[-1].report
     assert report is not None
     assert report.every == 3.0
@@ -144,8 +130,7 @@ def test_gogui_draws_what_is_thought(capsys: pytest.CaptureFixture[str], monkeyp
     dialogue = Dialogue(FakePlayer(thinks=0.015), settings=EngineSettings(size="9"))
     dialogue.ask("genmove b")
     assert "gogui-gfx" not in capsys.readouterr().err
-    dialogue.ask("gogui-version 1.6.0")
-    dialogue.ask("genmove w")
+    dialogue.ask("gogui-version 1.6.0", "genmove w")
     assert capsys.readouterr().err == "gogui-gfx:\nVAR w B9 b pass\nTEXT 10 visits, 52 % for W, +0.8 points\n\n"
 
 
@@ -155,7 +140,6 @@ def test_a_move_that_is_not_allowed_is_not_played_though_the_player_chooses_it()
             return PASS
 
     dialogue = Dialogue(Passes())
-    dialogue.ask("boardsize 9")
     assert dialogue.ask("kata-genmove_analyze b").endswith("play pass")
     dialogue.ask("clear_board")
     assert not dialogue.ask("kata-genmove_analyze b avoid b pass 1").endswith("play pass")
@@ -190,9 +174,7 @@ def test_how_long_a_move_is_held_back() -> None:
 @pytest.mark.parametrize("limit", ["kata-set-param maxTime 0.3", "time_settings 0 1 1"])
 def test_a_move_is_held_back_no_longer_than_it_may_take(limit: str) -> None:
     dialogue = Dialogue(FakePlayer())
-    dialogue.ask("boardsize 9")
-    dialogue.ask(limit)
-    dialogue.ask('kata-set-params {"delayMoveScale":1000,"lagBuffer":0.2}')
+    dialogue.ask("boardsize 9", limit, 'kata-set-params {"delayMoveScale":1000,"lagBuffer":0.2}')
     began = time.monotonic()
     assert dialogue.ask("genmove b")
     assert 0.1 < time.monotonic() - began < PATIENCE

@@ -11,15 +11,13 @@ import pytest
 from go_rules.game import Game
 from go_rules.points import BLACK, WHITE, from_vertex
 from gtp_engine.configuration.settings import EngineSettings
-from gtp_engine.gtp.call import Call
 from gtp_engine.gtp.commands import carry_out
-from gtp_engine.gtp.protocol import parse_line
 from gtp_engine.session.session import Session
 from nets.evaluator import Evaluation, EvaluationRequest
 from search.nobi.parameters import SearchParameters
 from search.request import SearchRequest
 from search.result import SearchResult
-from tests.gtp_engine.fakes import Dialogue, FakePlayer, StillPulse
+from tests.gtp_engine.fakes import Dialogue, FakePlayer, StillPulse, call_of
 from tests.search.evaluators import FancifulEvaluator
 from tests.systems import PATIENCE
 
@@ -49,11 +47,9 @@ class Asked:
     """A command that is carried out in a thread of its own, and what it has written."""
 
     def __init__(self, session: Session, line: str) -> None:
-        command = parse_line(line)
-        assert command is not None
         self.written: list[str] = []
         self.listens = threading.Event()
-        self.call = Call(command, self.written.append, lambda call: self.listens.set())
+        self.call = call_of(line, self.written.append, lambda call: self.listens.set())
         self.thread = threading.Thread(target=carry_out, args=(session, self.call))
         self.thread.start()
 
@@ -233,8 +229,7 @@ def test_raw_networks_mix_in_as_much_optimism_as_searches_do() -> None:
     dialogue.player.evaluator = Recording()
     dialogue.ask("kata-raw-nn 0")
     dialogue.player.parameters = SearchParameters(root_policy_optimism=1.0)
-    dialogue.ask("kata-raw-nn 0")
-    dialogue.ask("kata-raw-nn 0 0.5")
+    dialogue.ask("kata-raw-nn 0", "kata-raw-nn 0 0.5")
     assert shares == pytest.approx([0.2, 1.0, 0.5])
 
 

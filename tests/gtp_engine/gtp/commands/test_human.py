@@ -101,8 +101,7 @@ def test_dialogue(human: Path, player: str) -> None:
     dialogue.refuse('kata-set-params {"maxVisits":3,"humanSLProfile":"rank_0d"}')
     assert dialogue.ask("kata-get-param maxVisits") == "10"
     assert dialogue.ask("kata-get-param humanSLProfile") == "rank_9d_20k"
-    dialogue.ask('kata-set-params {"humanSLProfile":"preaz_5k"}')
-    dialogue.ask("undo")
+    dialogue.ask('kata-set-params {"humanSLProfile":"preaz_5k"}', "undo")
     made.close()
 
 

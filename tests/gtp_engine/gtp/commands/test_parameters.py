@@ -139,8 +139,7 @@ def test_mirror_go_is_met_in_games_as_in_analysis() -> None:
 
 def test_our_own_names_set_nothing_besides() -> None:
     dialogue = Dialogue()
-    dialogue.ask("kata-set-param playout_doublings 0")
-    dialogue.ask("kata-set-param analysis_counter_mirror false")
+    dialogue.ask("kata-set-param playout_doublings 0", "kata-set-param analysis_counter_mirror false")
     assert dialogue.player.parameters == FakePlayer().parameters
 
 
@@ -162,8 +161,7 @@ def test_what_takes_a_new_process_is_no_parameter_here() -> None:
 
 def test_clearing_the_cache_forgets_searches_and_the_end_of_the_game() -> None:
     dialogue = Dialogue()
-    dialogue.ask("gogui-play_sequence b c3 w pass b pass")
-    dialogue.ask("final_score")
+    dialogue.ask("gogui-play_sequence b c3 w pass b pass", "final_score")
     searches = len(dialogue.player.searches)
     dialogue.ask("final_score")
     assert len(dialogue.player.searches) == searches
@@ -187,8 +185,7 @@ class Imitator(FancifulEvaluator):
 def test_whoever_imitates_somebody_else_forgets_what_was_thought() -> None:
     dialogue = Dialogue()
     dialogue.player.evaluator = Imitator()
-    dialogue.ask("gogui-play_sequence b c3 w pass b pass")
-    dialogue.ask("final_score")
+    dialogue.ask("gogui-play_sequence b c3 w pass b pass", "final_score")
     searches = len(dialogue.player.searches)
     dialogue.ask("kata-set-param maxVisits 7")
     assert dialogue.player.cleared == 0

@@ -54,21 +54,15 @@ def test_a_player_without_a_tree_has_no_exploration() -> None:
 
 def test_the_end_of_a_game(dialogue: Dialogue) -> None:
     """Two walls with a dead stone behind one: who plays by playouts knows it from them, `random` too."""
-    dialogue.ask("boardsize 5")
-    dialogue.ask("kata-set-rules chinese-ogs")
+    dialogue.ask("boardsize 5", "kata-set-rules chinese-ogs")
     for row in range(1, 6):
-        dialogue.ask(f"play b C{row}")
-        dialogue.ask(f"play w D{row}")
-    dialogue.ask("play w B3")
-    dialogue.ask("play b pass")
-    dialogue.ask("play w pass")
+        dialogue.ask(f"play b C{row}", f"play w D{row}")
+    dialogue.ask("play w B3", "play b pass", "play w pass")
     assert dialogue.ask("final_status_list dead").split() == ["B3"]
 
 
 def test_a_move_and_an_analysis(dialogue: Dialogue) -> None:
-    dialogue.ask("boardsize 5")
-    dialogue.ask("kata-set-param maxVisits 60")
-    dialogue.ask("time_settings 0 5 1")
+    dialogue.ask("boardsize 5", "kata-set-param maxVisits 60", "time_settings 0 5 1")
     assert dialogue.ask("genmove b") != "resign"
     reply = dialogue.ask("kata-genmove_analyze w 1 ownership true")
     assert reply.splitlines()[-1].startswith("play ")

@@ -28,8 +28,7 @@ from tests.search.evaluators import FancifulEvaluator
 def test_pictures_are_of_the_side_to_move(moves: str, colour: int) -> None:
     dialogue, evaluator = Dialogue(), FancifulEvaluator()
     dialogue.player.evaluator = evaluator
-    dialogue.ask("boardsize 5")
-    dialogue.ask(f"gogui-play_sequence {moves}")
+    dialogue.ask("boardsize 5", f"gogui-play_sequence {moves}")
     game = dialogue.session.game
     assert dialogue.ask("nobi-policy") == policy_picture(evaluator, game, colour)
     assert dialogue.ask("nobi-influence") == influence_picture(evaluator, game, colour)
@@ -105,9 +104,7 @@ def test_a_network_is_listed_by_the_name_of_its_file(tmp_path: Path) -> None:
 
 def test_stones_that_are_added_or_taken_off_change_no_turn() -> None:
     dialogue = Dialogue()
-    dialogue.ask("boardsize 5")
-    dialogue.ask("gogui-play_sequence b c3 w d4 b b2")
-    dialogue.ask("gogui-setup EMPTY c3 w e5 Empty d4")
+    dialogue.ask("boardsize 5", "gogui-play_sequence b c3 w d4 b b2", "gogui-setup EMPTY c3 w e5 Empty d4")
     assert "Next player: White" in dialogue.ask("showboard")
     assert dialogue.session.game.moves == []
     dialogue.ask("gogui-setup_player b")
@@ -125,8 +122,7 @@ def test_another_position_has_no_last_move(line: str) -> None:
 
 def test_a_side_that_is_to_play_already_costs_no_history() -> None:
     dialogue = Dialogue()
-    dialogue.ask("gogui-play_sequence b c3 w d4 b e5")
-    dialogue.ask("gogui-setup_player white")
+    dialogue.ask("gogui-play_sequence b c3 w d4 b e5", "gogui-setup_player white")
     assert len(dialogue.session.game.moves) == 3
     dialogue.ask("gogui-setup_player black")
     assert len(dialogue.session.game.moves) == 0
@@ -134,8 +130,7 @@ def test_a_side_that_is_to_play_already_costs_no_history() -> None:
 
 def test_a_new_game_has_the_size_of_the_one_before() -> None:
     dialogue = Dialogue()
-    dialogue.ask("boardsize 5 7")
-    dialogue.ask("clear_board")
+    dialogue.ask("boardsize 5 7", "clear_board")
     assert (dialogue.session.game.width, dialogue.session.game.height) == (5, 7)
     dialogue.ask("boardsize 7:1")
     assert (dialogue.session.game.width, dialogue.session.game.height) == (7, 1)
@@ -179,9 +174,7 @@ def test_the_komi_is_known_before_anything_else_was_asked() -> None:
 def test_a_record_without_a_komi_keeps_what_was_set(tmp_path: Path) -> None:
     path, dialogue = tmp_path / "game 7.sgf", Dialogue()
     path.write_text("(;SZ[9];B[ee];W[cc])")
-    dialogue.ask("komi 3.5")
-    dialogue.ask("kata-set-rules japanese")
-    dialogue.ask(f"loadsgf {path}")
+    dialogue.ask("komi 3.5", "kata-set-rules japanese", f"loadsgf {path}")
     assert (dialogue.ask("get_komi"), len(dialogue.session.game.moves)) == ("3.5", 2)
     assert dialogue.session.game.komi == 3.5
     assert '"scoring":"TERRITORY"' in dialogue.ask("kata-get-rules")
@@ -239,8 +232,7 @@ def test_where_dead_stones_are_captured(black: str, white: str, dead: list[str],
     dialogue = Dialogue(FakePlayer(dead=dead))
     dialogue.ask("boardsize 5")
     stones = [f"{colour} {vertex}" for colour, each in (("b", black), ("w", white)) for vertex in each.split()]
-    dialogue.ask(f"set_position {' '.join(stones)}")
-    dialogue.ask("gogui-play_sequence b pass w pass")
+    dialogue.ask(f"set_position {' '.join(stones)}", "gogui-play_sequence b pass w pass")
     assert set(dead) <= set(dialogue.ask("final_status_list dead").split())
     assert dialogue.ask("kgs-genmove_cleanup b") == move
 
@@ -270,17 +262,14 @@ class Unsure(FakePlayer):
 def test_a_score_before_the_end_is_one_that_this_komi_allows(rules: str, komi: str, score: str) -> None:
     """Black expects 0.75 points. Points are whole ones beside the komi, but for half a point with a button."""
     dialogue = Dialogue(Unsure())
-    dialogue.ask(f"kata-set-rules {rules}")
-    dialogue.ask(f"komi {komi}")
-    dialogue.ask("gogui-play_sequence b c3 w g7")
+    dialogue.ask(f"kata-set-rules {rules}", f"komi {komi}", "gogui-play_sequence b c3 w g7")
     assert dialogue.ask("final_score") == score
 
 
 def test_a_score_before_the_end_with_a_komi_beyond_all_bounds() -> None:
     """The search sees a smaller one, and the rest is added."""
     dialogue = Dialogue(Unsure())
-    dialogue.ask("komi 1000000")
-    dialogue.ask("gogui-play_sequence b c3 w g7")
+    dialogue.ask("komi 1000000", "gogui-play_sequence b c3 w g7")
     seen = dialogue.session.game.komi
     assert seen < 1000000
     assert dialogue.ask("final_score") == f"W+{1000000 - seen - 1:g}"
@@ -294,9 +283,7 @@ def test_a_look_for_dead_stones_takes_at_most_a_quarter_of_the_time_of_a_move() 
     *looks, move = [request.limits.seconds or 0.0 for request in dialogue.player.searches]
     assert len(looks) == 2
     assert looks[0] == looks[1] == pytest.approx(move / 4, abs=0.1)
-    dialogue.ask("kgs-time_settings byoyomi 0 60 1")
-    dialogue.ask("play w d4")
-    dialogue.ask("kgs-genmove_cleanup b")
+    dialogue.ask("kgs-time_settings byoyomi 0 60 1", "play w d4", "kgs-genmove_cleanup b")
     assert [request.limits.seconds for request in dialogue.player.searches[3:5]] == [1.5, 1.5]
 
 
@@ -316,8 +303,7 @@ def test_a_game_without_result_is_nobodys() -> None:
 
 def test_rules_without_dead_stones_need_no_search() -> None:
     dialogue = Dialogue(FakePlayer(dead=["C3"]))
-    dialogue.ask("kata-set-rules tromp-taylor")
-    dialogue.ask("gogui-play_sequence b c3 w g7 b pass w pass")
+    dialogue.ask("kata-set-rules tromp-taylor", "gogui-play_sequence b c3 w g7 b pass w pass")
     assert dialogue.ask("final_score") == "W+7.5"
     assert dialogue.ask("final_status_list dead") == ""
     assert dialogue.player.searches == []
