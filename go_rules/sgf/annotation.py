@@ -59,9 +59,8 @@ def annotated(data: bytes, notes: Mapping[int, Note], file_name: str = "") -> by
     varied: list[tuple[SgfNode, bool, bytes]] = []
     played, tree, end = 0, -1, 0
     for node in game.nodes:
-        moves = sum(len(node.properties.get(name, [])) for name in ("B", "W"))
-        played += moves
-        numbers = [0] * (node is root) + [played] * (moves == 1)
+        played += node.moves
+        numbers = [0] * (node is root) + [played] * (node.moves == 1)
         written = [notes[number] for number in numbers if number in notes]
         if node is root and charset and charset.upper() != stated.upper():
             written.append(Note(properties={"CA": charset}))

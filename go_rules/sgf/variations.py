@@ -26,9 +26,8 @@ class Branch(NamedTuple):
         """Yield those of its nodes that have one move and a note, by the number of the move."""
         played = self.first
         for node in self.nodes:
-            moves = _moves(node)
-            played += moves
-            if moves == 1 and played in notes:
+            played += node.moves
+            if node.moves == 1 and played in notes:
                 yield node, notes[played]
 
 
@@ -51,7 +50,7 @@ def branches(data: bytes) -> list[Branch]:
             for node, (start, _) in zip(nodes, line, strict=True)
         ]
         new = [node for node in moved if node.start not in known]
-        found.append(Branch(text, new, sum(map(_moves, moved)) - sum(map(_moves, new))))
+        found.append(Branch(text, new, sum(node.moves for node in moved if node.start in known)))
         known.update(node.start for node in new)
     return found
 
@@ -83,7 +82,3 @@ def _lines(game: GameText) -> Iterator[list[tuple[int, int]]]:
             before.append(len(line))
         elif mark == b")":
             del line[before.pop() :]
-
-
-def _moves(node: SgfNode) -> int:
-    return sum(len(node.properties.get(name, [])) for name in ("B", "W"))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -249,7 +248,7 @@ def read_settings(files: Iterable[Path], overrides: Iterable[str], take: Callabl
             try:
                 take(Settings({name: text}, {}, []))
             except ParameterError as error:
-                complaints.add(partial(str, error))
+                complaints.add(error)
             else:
                 settings.put(name, text, printable_path(file))
         settings.complaints.extend(complaints.lines())
@@ -269,25 +268,20 @@ def _read_config(path: Path, complaints: Complaints) -> dict[str, str]:
     except FileNotFoundError as error:
         raise UserError(f"{printable_path(path)}: {error.strerror}") from None
     except OSError as error:
-        complaints.add(partial(str, error.strerror))
+        complaints.add(error.strerror)
         return {}
     settings = {}
     for number, line in enumerate(decode_text(content, "replace").splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         if line.lstrip().startswith("@include"):
-            complaints.add(partial("line {}: {}: included files are not read".format, number, shown(line.strip())))
-            continue
-        match = _LINE.fullmatch(line)
-        if match is None:
-            complaints.add(partial("line {}: not name = value: {}".format, number, shown(line.strip())))
-            continue
-        settings[match[1]] = _unquoted(match[2].strip())
+            complaints.add(f"line {number}: {shown(line.strip())}: included files are not read")
+        elif (match := _LINE.fullmatch(line)) is None:
+            complaints.add(f"line {number}: not name = value: {shown(line.strip())}")
+        else:
+            text = match[2].strip()
+            settings[match[1]] = re.sub(r"\\(.)", r"\1", text[1:-1]) if text.startswith('"') else text
     return settings
-
-
-def _unquoted(text: str) -> str:
-    return re.sub(r"\\(.)", r"\1", text[1:-1]) if text.startswith('"') else text
 
 
 def _read_overrides(texts: Iterable[str]) -> dict[str, str]:

@@ -37,6 +37,7 @@ from nets.devices import (
 from nets.embedded import NO_NETWORK
 from nobi_machine.launch import python_command
 from nobi_machine.memory import memory_for_search, usable_cores
+from nobi_machine.terminal import amount
 
 if TYPE_CHECKING:
     from search.player import Player
@@ -168,11 +169,8 @@ def _version(name: str) -> str:
 
 
 def _system(_: Installation) -> str:
-    cores = usable_cores()
-    return (
-        f"nobi {VERSION}, Python {platform.python_version()}, {platform.platform()}, {cores} core{'s' * (cores > 1)}, "
-        f"{memory_for_search() >> 20:,} MiB for searches"
-    )
+    where = f"Python {platform.python_version()}, {platform.platform()}, {amount(usable_cores(), 'core')}"
+    return f"nobi {VERSION}, {where}, {memory_for_search() >> 20:,} MiB for searches"
 
 
 def _packages(_: Installation) -> str:
@@ -221,13 +219,7 @@ def _command(_: Installation) -> str:
     started = time.monotonic()
     command = python_command("gtp_engine.cli", "gtp", "--net", NO_NETWORK)
     done = subprocess.run(
-        command,
-        input="name\nquit\n",
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=NAME_SECONDS,
-        check=False,
+        command, input="name\nquit\n", capture_output=True, text=True, errors="replace", timeout=NAME_SECONDS
     )
     seconds = time.monotonic() - started
     if not done.stdout.startswith("= "):
@@ -332,10 +324,7 @@ CHECKS = (
     Check("command", _command, "look at what `nobi gtp` says in a terminal; NOBI_DEBUG=1 shows more"),
     Check("kernels", _kernels, "delete the folder kernels in the cache, then install Nobi again", ends=True),
     Check(
-        "device",
-        _device,
-        "leave out --device, or install the package of onnxruntime that has it (README, GPUs)",
-        ends=True,
+        "device", _device, "leave out --device, or install the package of onnxruntime that has it (README, GPUs)", True
     ),
     Check(
         "network",

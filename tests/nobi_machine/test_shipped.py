@@ -82,8 +82,7 @@ class Installation:
 def built(tmp_path_factory: pytest.TempPathFactory) -> Installation:
     """The kernel compiled for the family, and shipped."""
     made = Installation(tmp_path_factory.mktemp("built"))
-    target = {"NUMBA_CPU_NAME": made.family.processor, "NUMBA_CPU_FEATURES": made.family.switches()}
-    assert made.run("build", **target)[1:] == (1, False)
+    assert made.run("build", **made.family.target())[1:] == (1, False)
     made.shipped.parent.mkdir()
     write_archive(made.shipped, [made.kernel("build")])
     return made

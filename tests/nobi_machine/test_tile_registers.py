@@ -55,7 +55,6 @@ def test_who_names_the_processor_is_given_tiles_too() -> None:
         "print(tile_registers.may_use_tiles.cache_info().misses)"
     )
     family = next(each for each in FAMILIES if "amx-int8" in each.features)
-    target = {"NUMBA_CPU_NAME": family.processor, "NUMBA_CPU_FEATURES": family.switches()}
-    command = [sys.executable, "-c", program]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, **target})
+    variables = {**os.environ, **family.target()}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=variables)
     assert done.stdout.split() == ["1"]
