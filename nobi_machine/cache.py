@@ -31,27 +31,18 @@ NOWHERE = Path(os.devnull, "nobi")
 
 
 def cache_root() -> Path:
-    """Return the directory for files that can be made again: `$NOBI_CACHE_DIR`, or else the user's cache directory.
-
-    NOWHERE if neither is known.
-    """
+    """Return the directory for files that can be made again: `$NOBI_CACHE_DIR`, else the user's cache, else NOWHERE."""
     return _root("cache")
 
 
 def config_root() -> Path:
-    """Return the directory of the configuration: `$NOBI_CONFIG_DIR`, or else where the system has such files.
-
-    NOWHERE if neither is known.
-    """
+    """Return the directory of the configuration: `$NOBI_CONFIG_DIR`, else where the system has such, else NOWHERE."""
     return _root("config")
 
 
 def data_root() -> Path:
-    """Return the directory for files that a user asked for and that stay: `$NOBI_DATA_DIR`, or else where the system
-    has such files.
-
-    NOWHERE if neither is known.
-    """
+    """Return the directory for files that a user asked for and that stay: `$NOBI_DATA_DIR`, else where the system has
+    such, else NOWHERE."""
     return _root("data")
 
 

@@ -148,13 +148,11 @@ def _remove_left_behind(folder: Path) -> None:
     if folder in _looked_through:
         return
     _looked_through.add(folder)
+    latest = time.time() - LEFT_BEHIND_SECONDS
     with contextlib.suppress(OSError):
         for entry in os.scandir(folder):
             with contextlib.suppress(OSError):
-                if (
-                    _TEMPORARY.fullmatch(entry.name)
-                    and entry.stat(follow_symlinks=False).st_mtime < time.time() - LEFT_BEHIND_SECONDS
-                ):
+                if _TEMPORARY.fullmatch(entry.name) and entry.stat(follow_symlinks=False).st_mtime < latest:
                     os.unlink(entry)
 
 
@@ -183,11 +181,9 @@ def write_new(next_free: Callable[[], Path], content: bytes) -> None:
     `next_free` is asked again until its path is free. Raises OSError.
     """
     while True:
-        try:
+        with contextlib.suppress(FileExistsError):
             create_whole(next_free(), content)
             return
-        except FileExistsError:
-            continue
 
 
 def create_whole(path: Path, content: bytes) -> None:

@@ -213,13 +213,7 @@ def _seven_bits(name: str) -> codecs.CodecInfo | None:
     if name != _SEVEN_BITS:
         return None
     coder = codecs.lookup("ascii")
-    return codecs.CodecInfo(
-        coder.encode,
-        coder.decode,
-        incrementalencoder=coder.incrementalencoder,
-        incrementaldecoder=coder.incrementaldecoder,
-        name=_SEVEN_BITS,
-    )
+    return codecs.CodecInfo(*coder, coder.incrementalencoder, coder.incrementaldecoder, _SEVEN_BITS)
 
 
 def _written_out(error: UnicodeError) -> tuple[str, int]:

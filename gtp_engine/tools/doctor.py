@@ -87,7 +87,7 @@ def doctor(config_file: Path | None, settings: tuple[str, ...], **options: objec
         try:
             _say("ok", check.examine(installation))
         except Remark as remark:
-            _say("note", remark.text, remark.remedy)
+            _say("note", *remark.args)
         except Exception as error:
             failures += 1
             _say("FAILED", f"{check.name}: {explain(error)}", check.remedy)
@@ -107,11 +107,6 @@ def _say(kind: str, text: str, remedy: str = "") -> None:
 
 class Remark(Exception):
     """What a check found where Nobi can play all the same: one line, and what to do about it."""
-
-    def __init__(self, text: str, remedy: str) -> None:
-        super().__init__(text)
-        self.text = text
-        self.remedy = remedy
 
 
 class Installation:

@@ -108,11 +108,10 @@ def test_a_process_with_shipped_kernels_compiles_nothing_and_keeps_nothing(insta
 
 
 @pytest.mark.parametrize("wrong", ["cut short", "one byte", "no archive", "of other kernels", "others may write"])
-def test_what_cannot_be_used_is_compiled_for_the_same_family(built: Installation, tmp_path: Path, wrong: str) -> None:
-    installation = Installation(tmp_path)
-    shutil.copytree(built.shipped.parent, installation.shipped.parent)
-    archive, content = installation.shipped, built.shipped.read_bytes()
-    own = built.kernel("build")
+def test_what_cannot_be_used_is_compiled_for_the_same_family(
+    built: Installation, installation: Installation, tmp_path: Path, wrong: str
+) -> None:
+    archive, content, own = installation.shipped, built.shipped.read_bytes(), built.kernel("build")
     if wrong == "cut short":
         archive.write_bytes(content[: len(content) // 2])
     elif wrong == "one byte":

@@ -25,13 +25,8 @@ def test_comments_follow_others_and_all_else_stays() -> None:
     game = sgf.Sgf_game.from_bytes(written)
     root, *nodes = game.get_main_sequence()
     assert (root.get("C"), root.get("EV"), root.get_raw_list("XX")) == ("Root]\\", "Cup", [b"a", b"b"])
-    assert [node.get("C") if node.has_property("C") else None for node in nodes] == [
-        "good\n\nFirst.",
-        None,
-        None,
-        "Fourth.",
-        None,
-    ]
+    comments = [node.get("C") if node.has_property("C") else None for node in nodes]
+    assert comments == ["good\n\nFirst.", None, None, "Fourth.", None]
     assert nodes[0].get_raw("SBKV") == b"51.5"
     assert [child.get("C") for child in nodes[1] if child.has_property("C")] == ["other"]
     assert len(nodes[3]) == 2
@@ -98,10 +93,8 @@ def test_a_game_in_utf8_says_so(start: str) -> None:
 def test_bytes_between_notes_stay() -> None:
     game = b"( ; GM [1]\nAddBlack[aa] [bb]\r\nSBKV[1]\tXX[\xff];W[cc] ; B[dd]C[ ]\n ( ;W[ee] ) (;W[ff])  )"
     written = annotated(b"junk " + game + b" more", {0: Note(properties={"SBKV": "2"}), 2: Note("said")})
-    assert (
-        written
-        == game.replace(b"SBKV[1]", b"").replace(b"\xff];", b"\xff]SBKV[2];").replace(b"C[ ", b"C[ said") + b"\n"
-    )
+    noted = game.replace(b"SBKV[1]", b"").replace(b"\xff];", b"\xff]SBKV[2];").replace(b"C[ ", b"C[ said")
+    assert written == noted + b"\n"
 
 
 def test_nodes_that_are_no_single_move_get_no_notes() -> None:
