@@ -319,7 +319,10 @@ CHECKS = (
     Check("command", _command, "look at what `nobi gtp` says in a terminal; NOBI_DEBUG=1 shows more"),
     Check("kernels", _kernels, "delete the folder kernels in the cache, then install Nobi again", ends=True),
     Check(
-        "device", _device, "leave out --device, or install the package of onnxruntime that has it (README, GPUs)", True
+        "device",
+        _device,
+        "leave out --device, or install the package of onnxruntime that has it (README, GPUs)",
+        ends=True,
     ),
     Check(
         "network",
