@@ -150,14 +150,6 @@ class Branch(NamedTuple):
     first: int
     """How many moves of the line come before them."""
 
-    def by_number(self, notes: Mapping[int, Note]) -> Iterator[tuple[SgfNode, Note]]:
-        """Yield those of its nodes that have one move and a note, by the number of the move."""
-        played = self.first
-        for node in self.nodes:
-            played += node.moves
-            if node.moves == 1 and played in notes:
-                yield node, notes[played]
-
 
 def branches(data: bytes) -> list[Branch]:
     """Return the variations beside the main line, in their order. Raises SgfError."""
@@ -187,8 +179,14 @@ def annotated_branches(data: bytes, notes: Iterable[tuple[Branch, Mapping[int, N
     """Return the first game of an SGF text, with notes by the number of the move in its variations. The better lines of
     notes are left out. Raises SgfError."""
     game = parse_game(data)
-    noted = (each for branch, those in notes for each in branch.by_number(those))
-    return _edited(game.content, [edit for node, note in noted for edit in _written(game, node, [note], "ascii")])
+    edits: list[_Edit] = []
+    for branch, by_number in notes:
+        played = branch.first
+        for node in branch.nodes:
+            played += node.moves
+            if node.moves == 1 and played in by_number:
+                edits += _written(game, node, [by_number[played]], "ascii")
+    return _edited(game.content, edits)
 
 
 _TOKEN = re.compile(rb"\[[^\\\]]*(?:\\.[^\\\]]*)*\]|[();]", re.DOTALL)

@@ -99,9 +99,8 @@ def require_fixed(name: str, value: object) -> None:
         is_equal = parse_number(text) == fixed
     except ValueError:
         is_equal = text == value_text(fixed)
-    if is_equal:
-        return
-    raise ParameterError(f"{name} can only be {value_text(fixed) or 'empty'} here: {reason}")
+    if not is_equal:
+        raise ParameterError(f"{name} can only be {value_text(fixed) or 'empty'} here: {reason}")
 
 
 MACHINE = frozenset({"workers", "batch", "device_batch", "memory", "cache_memory", "seed"})
@@ -110,23 +109,16 @@ MACHINE = frozenset({"workers", "batch", "device_batch", "memory", "cache_memory
 OTHER_NAMES = {folded("defaultBoardSize"): "size"}
 """Our parameters by names of KataGo's that GTP does not know."""
 
-_ALSO: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    # A fixed advantage takes the place of the one by handicap, even if it is 0.
-    folded("playoutDoublingAdvantage"): ("handicap_doublings", lambda _doublings: 0.0),
-    # The setting for analysis is that for games too.
-    folded("antiMirror"): ("counter_mirror", lambda is_on: is_on),
-}
-"""By KataGo's name, in files and in commands alike: the parameter of ours that it sets too, and to what. The analysis
-engine plays no games, so there these two mean nothing."""
-
 
 def implied(name: str, value: Any) -> dict[str, Any]:
-    """Return what KataGo's setting of this name sets besides: values by our parameters' names, of those that nobody has
-    named. `value` is the setting's own, of its type."""
-    if folded(name) not in _ALSO:
-        return {}
-    target, make = _ALSO[folded(name)]
-    return {target: make(value)}
+    """Return what KataGo's setting of this name sets besides, in files and in commands alike: values by our parameters'
+    names, of those that nobody has named. `value` is the setting's own, of its type. The analysis engine plays no
+    games, so there these mean nothing."""
+    if folded(name) == folded("playoutDoublingAdvantage"):
+        return {"handicap_doublings": 0.0}  # a fixed advantage takes the place of the one by handicap, even if it is 0
+    if folded(name) == folded("antiMirror"):
+        return {"counter_mirror": value}  # the setting for analysis is that for games too
+    return {}
 
 
 _FP16 = {"true": "fp16", "false": "fp32", "auto": AUTO}
