@@ -75,7 +75,8 @@ def random_game_differences(
 def _choose(rng: random.Random, naive: NaiveGame, colour: int, legal: list[int]) -> int:
     """A legal move; captures and moves into narrow places more often than by chance, for kos and suicides."""
     candidates = [rng.choice(legal) for _ in range(3)]
-    crowded = [sum(q in naive.now.stones for q in naive.neighbours[xy(p)]) if p != PASS else -1 for p in candidates]
+    places = map(xy, candidates)
+    crowded = [-1 if place is None else sum(q in naive.now.stones for q in naive.neighbours[place]) for place in places]
     return candidates[int(np.argmax(crowded))] if rng.random() < 0.5 else candidates[0]
 
 
