@@ -14,18 +14,7 @@ from numpy.typing import NDArray
 
 from go_rules import board, phases, superko
 from go_rules.handicap import HandicapCount
-from go_rules.points import (
-    BLACK,
-    COLUMNS,
-    EMPTY,
-    MAX_SIZE,
-    N_POINTS,
-    PASS,
-    WALL,
-    WHITE,
-    as_colour,
-    point_at,
-)
+from go_rules.points import BLACK, COLUMNS, EMPTY, MAX_SIZE, N_POINTS, PASS, WALL, WHITE, as_colour, point_at
 from go_rules.position import PHASE_MAIN, PHASE_OVER, TO_PLAY_KEYS, new_stack
 from go_rules.rule_names import DEFAULT_KOMI, DEFAULT_RULES
 from go_rules.rules import KO_SIMPLE, SCORING_TERRITORY, Rules, clamped_komi
@@ -35,7 +24,6 @@ FIRST_ROOM = 64
 """How many positions a new game has room for; the room doubles when it is used up."""
 
 NO_PATH = np.zeros(1, np.uint64)
-
 
 SYMBOLS = ".XO"
 """How a board as text shows EMPTY, BLACK and WHITE."""

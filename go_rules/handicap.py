@@ -14,10 +14,8 @@ from go_rules.points import BLACK, PASS, WHITE, column_of, point_at, row_of
 _PATTERN = ("LB", "RT", "LT", "RB", "LM", "RM", "MB", "MT")
 """Each stone's column (left, middle, right) and row (top, middle, bottom). The last of 5, 7 or 9 is in the centre."""
 
-
 NEVER = -1
 """Stands for no number of moves."""
-
 
 HANDICAP_KOMI = 0.5
 """Customary komi where black has handicap stones."""

@@ -15,7 +15,6 @@ from nobi_machine.jit import kernel, kernel_for_python
 
 _MASK = 2**64 - 1
 
-
 SEED_BITS = 48
 
 _source: random.Random = random.SystemRandom()

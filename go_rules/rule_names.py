@@ -104,8 +104,8 @@ def read_rules(text: str) -> Rules:
 def named_rules(text: str) -> Rules:
     """Return the rules of a preset, or those of KataGo's notation `koSIMPLEscoreAREAtaxNONEsui0`.
 
-    The parts of the notation may be in any order and may be left out. A komi in it changes nothing here:
-    `notation_komi` reads it. Raises RulesError.
+    The parts of the notation may be in any order and may be left out. A komi in it changes nothing here. Raises
+    RulesError.
     """
     if len(text) > LONGEST_NAME:
         raise RulesError(f"unknown rules: {shown(text)}")
@@ -113,13 +113,6 @@ def named_rules(text: str) -> Rules:
     if not _NOTATION.fullmatch(notation):
         return preset(text)[0]
     return rules_from_object({_KEYS.get(key, key): _value(key, value) for key, value in _PART.findall(notation) if key})
-
-
-def notation_komi(text: str) -> str | None:
-    """Return the number behind `komi` in rules of KataGo's notation, as it is written; None where there is none."""
-    notation = text.strip()
-    found = _KOMI.search(notation) if len(notation) <= LONGEST_NAME and _NOTATION.fullmatch(notation) else None
-    return None if found is None else found.group(1)
 
 
 def rules_and_komi(text: str) -> tuple[Rules, float]:
@@ -136,7 +129,8 @@ def rules_and_komi(text: str) -> tuple[Rules, float]:
     rules = named_rules(text)
     with contextlib.suppress(RulesError):
         return preset(text)
-    return rules, _komi(notation_komi(text), rules)
+    said = _KOMI.search(text)
+    return rules, _komi(said and said[1], rules)
 
 
 def _object(text: str) -> dict[str, object]:
@@ -202,26 +196,17 @@ _WORDS = {
 """What people call the presets in the RU property."""
 
 
-def _sgf_name(text: str) -> str:
-    """Return the name of the preset that an RU property says in words, or the text as it is."""
-    with contextlib.suppress(RulesError):
-        named_rules(text)
-        return text
-    said = [name for name, words in _WORDS.items() if len(text) <= LONGEST_NAME and re.search(words, text.lower())]
-    return said[0] if len(said) == 1 else text
-
-
 def rules_from_sgf(text: str) -> tuple[Rules, float] | None:
     """Return the rules that an RU property names, and the komi that goes with them: a preset, KataGo's
     `koSIMPLEscoreAREA...`, or words such as `Japanese Rules` and `日本ルール`. None if unknown."""
-    name = _sgf_name(text)
-    try:
-        rules = named_rules(name)
-    except RulesError:
-        return None
-    with contextlib.suppress(RulesError):
-        return rules_and_komi(name)
-    return rules, usual_komi(rules)  # the notation has a komi that is no number
+    said = [name for name, words in _WORDS.items() if len(text) <= LONGEST_NAME and re.search(words, text.lower())]
+    for name in (text, *said) if len(said) == 1 else (text,):
+        with contextlib.suppress(RulesError):
+            rules = named_rules(name)
+            with contextlib.suppress(RulesError):
+                return rules_and_komi(name)
+            return rules, usual_komi(rules)  # the notation has a komi that is no number
+    return None
 
 
 def rules_to_sgf(rules: Rules) -> str:

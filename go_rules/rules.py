@@ -98,13 +98,8 @@ class Rules:
         out = np.zeros(1, RULES)
         out["komi"] = clamped_komi(komi)
         out["handicap_bonus"] = bonus[self.white_handicap_bonus]
-        out["ko"] = self.ko
-        out["scoring"] = self.scoring
-        out["tax"] = self.tax
-        out["suicide"] = self.suicide
-        out["has_button"] = self.has_button
-        out["friendly_pass"] = self.friendly_pass
-        out["cleanup"] = self.cleanup
+        for name in ("ko", "scoring", "tax", "suicide", "has_button", "friendly_pass", "cleanup"):
+            out[name] = getattr(self, name)
         return out[0]
 
     def to_json(self) -> dict[str, Any]:
@@ -150,9 +145,4 @@ _CHOICES: dict[str, tuple[str, tuple[str, ...]]] = {
     "tax": ("tax", TAX_NAMES),
     "whitehandicapbonus": ("white_handicap_bonus", BONUS_NAMES),
 }
-_FLAGS = {
-    "suicide": "suicide",
-    "hasbutton": "has_button",
-    "button": "has_button",
-    "friendlypassok": "friendly_pass",
-}
+_FLAGS = {"suicide": "suicide", "hasbutton": "has_button", "button": "has_button", "friendlypassok": "friendly_pass"}

@@ -31,28 +31,19 @@ NOWHERE = Path(os.devnull, "nobi")
 
 
 def cache_root() -> Path:
-    """Return the directory for files that can be made again: `$NOBI_CACHE_DIR`, or else the user's cache directory.
-
-    NOWHERE if neither is known.
-    """
-    return _named("NOBI_CACHE_DIR") or _of_user("cache")
+    """Return the directory for files that can be made again: `$NOBI_CACHE_DIR`, else the user's cache, else NOWHERE."""
+    return _root("cache")
 
 
 def config_root() -> Path:
-    """Return the directory of the configuration: `$NOBI_CONFIG_DIR`, or else where the system has such files.
-
-    NOWHERE if neither is known.
-    """
-    return _named("NOBI_CONFIG_DIR") or _of_user("config")
+    """Return the directory of the configuration: `$NOBI_CONFIG_DIR`, else where the system has such, else NOWHERE."""
+    return _root("config")
 
 
 def data_root() -> Path:
-    """Return the directory for files that a user asked for and that stay: `$NOBI_DATA_DIR`, or else where the system
-    has such files.
-
-    NOWHERE if neither is known.
-    """
-    return _named("NOBI_DATA_DIR") or _of_user("data")
+    """Return the directory for files that a user asked for and that stay: `$NOBI_DATA_DIR`, else where the system has
+    such, else NOWHERE."""
+    return _root("data")
 
 
 def expand_home(path: str) -> Path:
@@ -60,14 +51,12 @@ def expand_home(path: str) -> Path:
     return Path(os.path.expanduser(path))
 
 
-def _named(variable: str) -> Path | None:
-    value = os.environ.get(variable)
-    return Path(value) if value else None
-
-
-def _of_user(kind: str) -> Path:
-    """What the system has for files of such a kind. Some versions of platformdirs raise an error where there is no
-    home, others return a path below the current directory, where anybody may have put something."""
+def _root(kind: str) -> Path:
+    """What a variable names for files of such a kind, else what the system has for them. Some versions of platformdirs
+    raise an error where there is no home, others return a path below the current directory, where anybody may have put
+    something."""
+    if named := os.environ.get(f"NOBI_{kind.upper()}_DIR"):
+        return Path(named)
     import platformdirs
 
     try:
@@ -91,22 +80,20 @@ def trusted_folder(folder: Path) -> Path:
         status = os.lstat(place)
         if not stat.S_ISDIR(status.st_mode):
             raise NotADirectoryError(errno.ENOTDIR, "not a folder", str(place))
-        if not (is_ours(status) or _is_safe(status, is_above=place != real)):
+        if not is_private(status, is_above=place != real):
             raise PermissionError(errno.EPERM, "other users may write there", str(place))
     return real
 
 
-def is_private(status: os.stat_result) -> bool:
-    """Return whether nobody but this user and the administrator can write to a file or folder.
+def is_private(status: os.stat_result, is_above: bool = False) -> bool:
+    """Return whether nobody but this user and the administrator can write to a file or folder; of one that `is_above`
+    others, whether nobody can replace what lies there.
 
     Its group may write to it if this user is the only member: programs that install files leave them so where the
     system is arranged like that.
     """
-    return is_ours(status) or _is_safe(status, is_above=False)
-
-
-def _is_safe(status: os.stat_result, is_above: bool) -> bool:
-    """Whether a folder that is writable by others than its owner cannot be used by other users to harm this one."""
+    if is_ours(status):
+        return True
     if status.st_uid not in (ADMINISTRATOR, os.geteuid()):
         return False
     if is_above and status.st_mode & stat.S_ISVTX:
@@ -150,10 +137,9 @@ def read_entry(path: Path, key: str) -> bytes | None:
         found = entry_content(read_owned(folder / path.name, MAX_BYTES), key)
     except (OSError, MemoryError):
         return None
-    if found is None:
-        return None
-    with contextlib.suppress(OSError):  # a cache that is only read serves as well
-        os.utime(folder / path.name)
+    if found is not None:
+        with contextlib.suppress(OSError):  # a cache that is only read serves as well
+            os.utime(folder / path.name)
     return found
 
 

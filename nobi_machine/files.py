@@ -66,7 +66,7 @@ def read_owned(path: Name, most_bytes: int, is_trusted: Callable[[os.stat_result
     """
     with _opened(path, getattr(os, "O_NOFOLLOW", 0)) as descriptor:
         if not (is_trusted or is_ours)(os.fstat(descriptor)):
-            raise _refusal(errno.EPERM, "others may have written it", path)
+            raise OSError(errno.EPERM, "others may have written it", str(path))
         return _content(descriptor, path, most_bytes)
 
 
@@ -84,11 +84,9 @@ def is_ours(status: os.stat_result) -> bool:
 def _opened(path: Name, more_flags: int = 0) -> Iterator[int]:
     """A descriptor of a regular file. The kind is that of what was opened, not of what the name meant a moment ago."""
     descriptor = _open(path, _READ | more_flags)
-    try:
+    with _closed_after(descriptor):
         _require_regular(os.fstat(descriptor).st_mode, path)
         yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 def _content(descriptor: int, path: Name, most_bytes: int) -> bytes:
@@ -100,14 +98,15 @@ def _content(descriptor: int, path: Name, most_bytes: int) -> bytes:
         try:
             part = os.read(descriptor, max(size - held, CHUNK) + 1)
         except BlockingIOError:
-            raise _refusal(errno.EAGAIN, "yields nothing", path) from None
+            raise OSError(errno.EAGAIN, "yields nothing", str(path)) from None
         if not part:
             return parts[0] if len(parts) == 1 else b"".join(parts)
         parts.append(part)
         held += len(part)
         if time.monotonic() > limit:
-            raise _refusal(errno.ETIMEDOUT, "takes too long to read", path)
-    raise _refusal(errno.EFBIG, f"larger than {_amount(most_bytes)}", path)
+            raise OSError(errno.ETIMEDOUT, "takes too long to read", str(path))
+    amount = f"{most_bytes / 1e6:.0f} MB" if most_bytes >= 1_000_000 else f"{most_bytes} bytes"
+    raise OSError(errno.EFBIG, f"larger than {amount}", str(path))
 
 
 # --- Writing ------------------------------------------------------------------------------------------------------
@@ -149,13 +148,11 @@ def _remove_left_behind(folder: Path) -> None:
     if folder in _looked_through:
         return
     _looked_through.add(folder)
+    latest = time.time() - LEFT_BEHIND_SECONDS
     with contextlib.suppress(OSError):
         for entry in os.scandir(folder):
             with contextlib.suppress(OSError):
-                if (
-                    _TEMPORARY.fullmatch(entry.name)
-                    and entry.stat(follow_symlinks=False).st_mtime < time.time() - LEFT_BEHIND_SECONDS
-                ):
+                if _TEMPORARY.fullmatch(entry.name) and entry.stat(follow_symlinks=False).st_mtime < latest:
                     os.unlink(entry)
 
 
@@ -184,11 +181,9 @@ def write_new(next_free: Callable[[], Path], content: bytes) -> None:
     `next_free` is asked again until its path is free. Raises OSError.
     """
     while True:
-        try:
+        with contextlib.suppress(FileExistsError):
             create_whole(next_free(), content)
             return
-        except FileExistsError:
-            continue
 
 
 def create_whole(path: Path, content: bytes) -> None:
@@ -253,10 +248,10 @@ def _open(path: Name, flags: int, mode: int = PUBLIC) -> int:
     try:
         return os.open(path, flags, mode)
     except ValueError:  # a zero byte, or text that no file's name can have
-        raise _refusal(errno.EINVAL, "not a name that a file can have", path) from None
+        raise OSError(errno.EINVAL, "not a name that a file can have", str(path)) from None
     except PermissionError:
         if os.path.isdir(path):  # all that Windows says of a folder
-            raise _refusal(errno.EISDIR, "a folder, not a file", path) from None
+            raise OSError(errno.EISDIR, "a folder, not a file", str(path)) from None
         raise
 
 
@@ -271,14 +266,6 @@ def _named(path: Name) -> Iterator[None]:
 
 def _require_regular(mode: int, path: Name) -> None:
     if stat.S_ISDIR(mode):
-        raise _refusal(errno.EISDIR, "a folder, not a file", path)
+        raise OSError(errno.EISDIR, "a folder, not a file", str(path))
     if not stat.S_ISREG(mode):
-        raise _refusal(errno.EINVAL, "not a regular file", path)
-
-
-def _refusal(code: int, reason: str, path: Name) -> OSError:
-    return OSError(code, reason, str(path))
-
-
-def _amount(size: int) -> str:
-    return f"{size / 1e6:.0f} MB" if size >= 1_000_000 else f"{size} bytes"
+        raise OSError(errno.EINVAL, "not a regular file", str(path))

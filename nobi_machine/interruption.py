@@ -22,10 +22,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
-
 SAME_REQUEST = 1.0
 """Signals within so many seconds are one request: `timeout`, for example, signals its child and then its group."""
-
 
 REQUESTS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 """What asks a process to end. A terminal that is closed sends SIGHUP, which Windows does not have."""

@@ -59,7 +59,7 @@ with without_numba_file():
     import numpy
     from llvmlite.binding import FeatureMap
     from numba.core import serialize
-    from numba.core.caching import CompileResultCacheImpl, _Cache
+    from numba.core.caching import CompileResultCacheImpl, NullCache
     from numba.core.compiler_lock import global_compiler_lock
     from numba.core.runtime.nrt import rtsys
 
@@ -248,12 +248,7 @@ def on_compile(listener: Callable[[str], None] | None) -> None:
     _listener = listener
 
 
-def cache_directory() -> Path:
-    """Return the directory of the compiled kernels."""
-    return cache_root() / "kernels"
-
-
-class KernelCache(_Cache):
+class KernelCache(NullCache):
     """The cache that a numba dispatcher asks for compiled code, and gives it to."""
 
     options: dict[str, Any]
@@ -263,10 +258,6 @@ class KernelCache(_Cache):
         self._name = f"{function.__module__}.{function.__qualname__}"
         # Now, not at the first call: a source edited in between is not what this process compiles.
         self._fingerprint = source_fingerprint(function.__module__)
-
-    @property
-    def cache_path(self) -> str:
-        return str(cache_directory())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         global compilations
@@ -320,15 +311,6 @@ class KernelCache(_Cache):
         except Exception:  # whatever numba or pickle find wrong with it
             return None
 
-    def enable(self) -> None:
-        pass
-
-    def disable(self) -> None:
-        pass
-
-    def flush(self) -> None:
-        pass
-
     def _entry(self, sig: Any, target_context: Any) -> tuple[Path, str]:
         """The file of a signature's code, and the key to it."""
         depends_on = (
@@ -344,7 +326,7 @@ class KernelCache(_Cache):
             self._fingerprint,
         )
         digest = hashlib.sha256(repr(depends_on).encode()).hexdigest()
-        return cache_directory() / f"{self._name}-{digest[:24]}.kernel", f"{self._name} {digest}"
+        return cache_root() / "kernels" / f"{self._name}-{digest[:24]}.kernel", f"{self._name} {digest}"
 
 
 def compile_again(entry: bytes) -> None:

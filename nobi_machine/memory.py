@@ -34,11 +34,7 @@ def memory_for_search() -> int:
     """Return how many bytes the trees and caches of a search may take in all, besides the rest of the engine."""
     address_space, data = process_limits()
     threads = thread_bytes() * usable_cores()
-    rooms = (
-        _machine_memory() - ENGINE,
-        address_space - ADDRESSES - threads,
-        data - ENGINE - threads,
-    )
+    rooms = (_machine_memory() - ENGINE, address_space - ADDRESSES - threads, data - ENGINE - threads)
     return int(max(LEAST, min(rooms)))
 
 
@@ -89,8 +85,8 @@ def _windows_memory() -> int:
 
 def container_limits(groups: Path = GROUPS, mounts: Path = MOUNTS) -> list[int]:
     """List the limits in bytes of the control groups that this process is in, and of those above them."""
-    limits = []
-    for line in (_text(groups) or "").splitlines():
+    limits: list[int] = []
+    for line in _text(groups).splitlines():
         _, controllers, name = [*line.split(":", 2), "", ""][:3]
         if controllers == "":
             top, file = mounts, "memory.max"
@@ -99,20 +95,17 @@ def container_limits(groups: Path = GROUPS, mounts: Path = MOUNTS) -> list[int]:
         else:
             continue
         own = PurePosixPath(name.lstrip("/"))
-        for group in (own, *own.parents):
-            if ".." in group.parts:  # of a process that is outside of its container's view
-                continue
-            value = _text(top / group / file)
-            if value is not None and value.strip().isdecimal():
-                limits.append(int(value))
+        # Parts `..` are of a process that is outside of its container's view.
+        values = [_text(top / group / file).strip() for group in (own, *own.parents) if ".." not in group.parts]
+        limits += [int(value) for value in values if value.isdecimal()]
     return limits
 
 
-def _text(path: Path) -> str | None:
-    try:
-        return os.fsdecode(path.read_bytes())  # groups have names like folders
-    except OSError:
-        return None
+def _text(path: Path) -> str:
+    """A file's text, empty where it cannot be read; groups have names like folders."""
+    with contextlib.suppress(OSError):
+        return os.fsdecode(path.read_bytes())
+    return ""
 
 
 def process_limits() -> tuple[float, float]:

@@ -63,8 +63,6 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise ParameterError(f"{name}: not TOML: {printable(str(error))}") from None
     except RecursionError:
         raise ParameterError(f"{name}: not TOML that can be read: nested too deeply") from None
-    except ImportError:
-        raise ParameterError("reading TOML with Python 3.10 needs the package tomli: pip install tomli") from None
 
 
 def _measure(content: str) -> None:
@@ -96,7 +94,6 @@ T = TypeVar("T", bound="ParameterTable")
 
 UNDECODED = frozenset(map(chr, range(0xDC80, 0xDD00)))
 """How Python writes the bytes of a file's name that are not UTF-8."""
-
 
 MOST_COMPLAINTS = 10
 """About one file."""
@@ -362,11 +359,11 @@ class Complaints:
         self._lines: list[str] = []
         self._more = 0
 
-    def add(self, reason: Callable[[], object], outcome: str = "ignored") -> None:
-        """Add a complaint. `reason` is called only if it is shown: to find a suggestion takes long. `outcome`: what
-        became of it."""
+    def add(self, reason: object, outcome: str = "ignored") -> None:
+        """Add a complaint. A function is called for the reason only if that is shown: to find a suggestion takes long.
+        `outcome`: what became of it."""
         if len(self._lines) < MOST_COMPLAINTS:
-            self._lines.append(f"{self._place}: {reason()}; {outcome}")
+            self._lines.append(f"{self._place}: {reason() if callable(reason) else reason}; {outcome}")
         else:
             self._more += 1
 
@@ -391,9 +388,9 @@ def from_values(
     tables = {name: part for name, part in vars(base).items() if isinstance(part, ParameterTable)}
     given: dict[str, Any] = {}
 
-    def refuse(reason: Callable[[], str]) -> None:
+    def refuse(reason: object) -> None:
         if complaints is None:
-            raise ParameterError(reason())
+            raise ParameterError(str(reason() if callable(reason) else reason))
         complaints.add(reason)
 
     def unknown(name: str) -> str:
@@ -405,13 +402,13 @@ def from_values(
             try:
                 given[name] = known[name].convert(value)
             except ParameterError as error:
-                refuse(partial("{}{}".format, place, error))
+                refuse(f"{place}{error}")
         elif name not in tables:
             refuse(partial(unknown, f"{place}{name}"))
         elif isinstance(value, Mapping):
             given[name] = from_values(tables[name], value, f"{place}{name}.", complaints, hint)
         else:
-            refuse(partial("{}{} must be a table, not {}".format, place, name, shown(value)))
+            refuse(f"{place}{name} must be a table, not {shown(value)}")
     return dataclasses.replace(base, **given)
 
 

@@ -49,6 +49,10 @@ class Family:
         """Return the features as LLVM and numba want to be told them."""
         return ",".join(f"+{feature}" for feature in self.features)
 
+    def target(self) -> dict[str, str]:
+        """Return the environment variables that have numba compile for them."""
+        return {"NUMBA_CPU_NAME": self.processor, "NUMBA_CPU_FEATURES": self.switches()}
+
 
 FAMILIES = (
     Family("x86-64-v4-vnni-tiles", "x86-64-v4", (*_V4, "avx512vnni", "amx-tile", "amx-int8", "amx-bf16")),

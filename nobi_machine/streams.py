@@ -173,7 +173,10 @@ def occupy_missing() -> None:
         try:
             os.fstat(descriptor)
         except OSError:
-            _occupy(descriptor, flags)
+            opened = os.open(os.devnull, flags)
+            if opened != descriptor:
+                os.dup2(opened, descriptor)
+                os.close(opened)
     if sys.stdout is None:
         sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 - it is open as long as the process lives
     if sys.stderr is None:
@@ -210,13 +213,7 @@ def _seven_bits(name: str) -> codecs.CodecInfo | None:
     if name != _SEVEN_BITS:
         return None
     coder = codecs.lookup("ascii")
-    return codecs.CodecInfo(
-        coder.encode,
-        coder.decode,
-        incrementalencoder=coder.incrementalencoder,
-        incrementaldecoder=coder.incrementaldecoder,
-        name=_SEVEN_BITS,
-    )
+    return codecs.CodecInfo(*coder, coder.incrementalencoder, coder.incrementaldecoder, _SEVEN_BITS)
 
 
 def _written_out(error: UnicodeError) -> tuple[str, int]:
@@ -234,13 +231,6 @@ def print_json(value: object) -> None:
     import msgspec
 
     print(json.dumps(msgspec.json.decode(msgspec.json.encode(value)), separators=(",", ":")), flush=True)
-
-
-def _occupy(descriptor: int, flags: int) -> None:
-    opened = os.open(os.devnull, flags)
-    if opened != descriptor:
-        os.dup2(opened, descriptor)
-        os.close(opened)
 
 
 def flush_stdout() -> None:

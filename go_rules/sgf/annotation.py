@@ -1,17 +1,18 @@
-"""Writes notes into the main line of an SGF file, whose other bytes stay as they are: comments, marks, variations, the
-names of the players, in whatever encoding, and properties that only one program knows.
+"""Writes notes into the main line of an SGF file and into its variations. The other bytes stay as they are: comments,
+marks, variations, the names of the players, in whatever encoding, and properties that only one program knows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from go_rules.game import Move
 from go_rules.points import COLOUR_LETTERS
 from go_rules.sgf.encodings import encoding_of, is_text
-from go_rules.sgf.grammar import GameText, SgfNode, parse_game
+from go_rules.sgf.grammar import GameText, SgfError, SgfNode, parse_game
 from go_rules.sgf.writer import coordinates, escaped
 
 JUDGEMENTS = ("BM", "DO", "IT", "TE")
@@ -59,9 +60,8 @@ def annotated(data: bytes, notes: Mapping[int, Note], file_name: str = "") -> by
     varied: list[tuple[SgfNode, bool, bytes]] = []
     played, tree, end = 0, -1, 0
     for node in game.nodes:
-        moves = sum(len(node.properties.get(name, [])) for name in ("B", "W"))
-        played += moves
-        numbers = [0] * (node is root) + [played] * (moves == 1)
+        played += node.moves
+        numbers = [0] * (node is root) + [played] * (node.moves == 1)
         written = [notes[number] for number in numbers if number in notes]
         if node is root and charset and charset.upper() != stated.upper():
             written.append(Note(properties={"CA": charset}))
@@ -81,12 +81,6 @@ def annotated(data: bytes, notes: Mapping[int, Note], file_name: str = "") -> by
             edits.append(_Edit(node.start, 1, b"(;"))
             edits.append(_Edit(game.ends[node.tree], 0, b")" + variations))
     return _edited(game.content, edits) + b"\n"
-
-
-def annotated_nodes(game: GameText, notes: Sequence[tuple[SgfNode, Note]]) -> bytes:
-    """Return a game with the comments and properties of notes in its nodes, in ASCII."""
-    edits = [edit for node, note in notes for edit in _written(game, node, [note], "ascii")]
-    return _edited(game.content, edits)
 
 
 class _Edit(NamedTuple):
@@ -139,3 +133,80 @@ def _property(name: str, texts: str | tuple[str, ...], encoding: str = "ascii") 
 
 def _value(text: str, encoding: str) -> bytes:
     return escaped(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
+# --- Variations ---------------------------------------------------------------------------------------------------
+
+MAX_VARIATIONS = 1000
+
+
+class Branch(NamedTuple):
+    """A variation: the line from the root to its end."""
+
+    text: bytes
+    """A game that has this line alone."""
+    nodes: list[SgfNode]
+    """The nodes of the line that are in none before it, as they stand in the text of the whole game."""
+    first: int
+    """How many moves of the line come before them."""
+
+
+def branches(data: bytes) -> list[Branch]:
+    """Return the variations beside the main line, in their order. Raises SgfError."""
+    game = parse_game(data)
+    known = {node.start for node in game.nodes}
+    found: list[Branch] = []
+    for line in _lines(game):
+        if known.issuperset(start for start, _ in line):
+            continue
+        if len(found) == MAX_VARIATIONS:
+            raise SgfError(f"more than {MAX_VARIATIONS} variations")
+        text = b"(" + b"".join(game.content[start:end] for start, end in line) + b")"
+        nodes = parse_game(text).nodes
+        if len(nodes) != len(line):
+            raise SgfError(f"a variation at byte {line[-1][0]} of the game makes no sense alone")
+        moved = [
+            node._replace(start=start, end=start + node.end - node.start)
+            for node, (start, _) in zip(nodes, line, strict=True)
+        ]
+        new = [node for node in moved if node.start not in known]
+        found.append(Branch(text, new, sum(node.moves for node in moved if node.start in known)))
+        known.update(node.start for node in new)
+    return found
+
+
+def annotated_branches(data: bytes, notes: Iterable[tuple[Branch, Mapping[int, Note]]]) -> bytes:
+    """Return the first game of an SGF text, with notes by the number of the move in its variations. The better lines of
+    notes are left out. Raises SgfError."""
+    game = parse_game(data)
+    edits: list[_Edit] = []
+    for branch, by_number in notes:
+        played = branch.first
+        for node in branch.nodes:
+            played += node.moves
+            if node.moves == 1 and played in by_number:
+                edits += _written(game, node, [by_number[played]], "ascii")
+    return _edited(game.content, edits)
+
+
+_TOKEN = re.compile(rb"\[[^\\\]]*(?:\\.[^\\\]]*)*\]|[();]", re.DOTALL)
+
+
+def _lines(game: GameText) -> Iterator[list[tuple[int, int]]]:
+    """Yield the nodes of each line: where each begins, and where the next mark is."""
+    line: list[tuple[int, int]] = []
+    before: list[int] = []
+    start = None
+    for token in _TOKEN.finditer(game.structure):
+        mark = token.group()
+        if mark.startswith(b"["):
+            continue
+        if start is not None:
+            line.append((start, token.start()))
+        is_end, start = start is not None and mark == b")", token.start() if mark == b";" else None
+        if is_end:
+            yield line
+        if mark == b"(":
+            before.append(len(line))
+        elif mark == b")":
+            del line[before.pop() :]

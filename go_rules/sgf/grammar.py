@@ -42,6 +42,11 @@ class SgfNode(NamedTuple):
     end: int
     """Behind its last property."""
 
+    @property
+    def moves(self) -> int:
+        """How many moves it has."""
+        return len(self.properties.get("B", ())) + len(self.properties.get("W", ()))
+
 
 @dataclass(frozen=True)
 class GameText:

@@ -366,11 +366,9 @@ def _require_go(value: bytes) -> None:
 
 def _size(value: bytes) -> tuple[int, int]:
     sides = [side.strip() for side in value.split(b":")]
-    if not 1 <= len(sides) <= 2 or not all(side.isdigit() and len(side) <= 3 for side in sides):
+    if not 1 <= len(sides) <= 2 or not all(side.isdigit() and len(side) <= 3 and int(side) for side in sides):
         raise SgfError(f"SZ{_shown(value)} is no board size")
     width, height = int(sides[0]), int(sides[-1])
-    if not (width and height):
-        raise SgfError(f"SZ{_shown(value)} is no board size")
     if width > MAX_SIZE or height > MAX_SIZE:
         raise SgfError(f"a {width}x{height} board is too large (at most {MAX_SIZE}x{MAX_SIZE})")
     return width, height

@@ -53,8 +53,7 @@ def to_sgf(
             nodes[played]["C"] = [comment]
     tree = sgf_grammar.Coarse_game_tree()
     tree.sequence = [{name: [escaped(text) for text in texts] for name, texts in node.items()} for node in nodes]
-    serialised: bytes = sgf_grammar.serialise_game_tree(tree)
-    return serialised.decode("utf-8")
+    return sgf_grammar.serialise_game_tree(tree).decode("utf-8")
 
 
 def root_terms(width: int, height: int, rules: Rules, komi: float, application: str = "Nobi") -> dict[str, str]:
@@ -88,5 +87,4 @@ def coordinates(point: int) -> str:
 
 def escaped(text: str) -> bytes:
     """Return a text as the value of a property, in UTF-8."""
-    value: bytes = sgf_grammar.escape_text(text.encode("utf-8", "replace"))
-    return value
+    return sgf_grammar.escape_text(text.encode("utf-8", "replace"))

@@ -33,6 +33,7 @@ from nets.embedded import embedded_network
 from nobi_machine.inputs import Inputs
 from nobi_machine.progress import duration
 from nobi_machine.streams import note
+from nobi_machine.terminal import amount
 from nobi_machine.text import printable, printable_path
 from nobi_machine.units import POLL_SECONDS, Batch, Unit
 
@@ -103,7 +104,7 @@ class Cluster:
         """Say in a few words who is at work, and how fast."""
         rate = self._evaluations / (time.monotonic() - self._started)
         speed = f", {rate:,.0f} evaluations/s" if self._evaluations else ""
-        return f"{self.workers} worker{'' if self.workers == 1 else 's'}{speed}"
+        return f"{amount(self.workers, 'worker')}{speed}"
 
     def count(self, answer: Mapping[str, Any], evaluations: int) -> None:
         """Count a unit that was done."""

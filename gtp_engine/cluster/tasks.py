@@ -11,9 +11,9 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -105,11 +105,12 @@ class Work(Protocol):
         """Free what it holds."""
 
 
-class _Open(NamedTuple):
-    lock: threading.Lock
-    work: list[tuple[Work, Inputs]]
-    """Empty until the first unit has opened it."""
-    used: list[int]
+@dataclass
+class _Open:
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    work: tuple[Work, Inputs] | None = None
+    """None until the first unit has opened it."""
+    used: int = 0
     """How many units are being done."""
 
 
@@ -126,28 +127,28 @@ class Desk:
     def carry_out(self, job: bytes, unit: Unit) -> bytes | None:
         """Do a unit of a job. Raises whatever the work raises."""
         with self._lock:
-            opened = self._jobs.pop(job, None) or _Open(threading.Lock(), [], [0])
+            opened = self._jobs.pop(job, None) or _Open()
             self._jobs[job] = opened  # the latest comes last
-            opened.used[0] += 1
-            old = [key for key, each in self._jobs.items() if each.used[0] == 0][: max(0, len(self._jobs) - MOST_OPEN)]
-            done_with = [work for key in old for work, _ in self._jobs.pop(key).work]
-        for work in done_with:
-            work.close()
+            opened.used += 1
+            old = [key for key, each in self._jobs.items() if not each.used][: max(0, len(self._jobs) - MOST_OPEN)]
+            done_with = [self._jobs.pop(key).work for key in old]
+        for done in filter(None, done_with):
+            done[0].close()
         try:
             with opened.lock:
-                if not opened.work:
+                if opened.work is None:
                     asked = msgspec.msgpack.decode(job, type=Job)
                     inputs = self._inputs(asked.files)
                     module = importlib.import_module(KINDS[asked.task])
-                    opened.work.append((module.open_job(asked.settings, inputs.files, self.here), inputs))
-            work, inputs = opened.work[0]
+                    opened.work = module.open_job(asked.settings, inputs.files, self.here), inputs
+            work, inputs = opened.work
             inputs.check()
             result = work.do(unit)
             inputs.check()
             return result
         finally:
             with self._lock:
-                opened.used[0] -= 1
+                opened.used -= 1
 
     def _inputs(self, names: Mapping[str, str]) -> Inputs:
         """Find the files of a job. Raises UserError where this worker does not have one as it was sent."""
@@ -162,9 +163,9 @@ class Desk:
         """End the units that are being done, and close all jobs."""
         self.here.stop.set()
         for opened in self._jobs.values():
-            for work, _ in opened.work:
+            if opened.work is not None:
                 with suppress(Exception):
-                    work.close()
+                    opened.work[0].close()
 
 
 desk: Desk | None = None

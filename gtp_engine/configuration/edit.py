@@ -111,16 +111,13 @@ def _replaced(table: MutableMapping[str, Any], name: str, value: object, heading
 
 def _insert(lines: list[str], name: str, value: str, ending: str) -> None:
     parameter = find_parameter(name)
-    section = parameter.section
-    place = next((i for i, line in enumerate(lines) if _is_commented(line, parameter)), None)
-    if place is None:
-        headings = [line.partition("#")[0].replace(" ", "").strip() for line in lines]
-        if f"[{section}]" not in headings:
-            lines += [ending] if lines else []
-            lines.append(f"[{section}]{ending}")
-            headings = [""] * (len(lines) - 1) + [f"[{section}]"]
-        place = headings.index(f"[{section}]")
-    lines.insert(place + 1, f"{parameter.key} = {value}{ending}")
+    heading = f"[{parameter.section}]"
+    places = [i for i, line in enumerate(lines) if _is_commented(line, parameter)]
+    places += [i for i, line in enumerate(lines) if line.partition("#")[0].replace(" ", "").strip() == heading]
+    if not places:
+        lines += [ending, heading + ending] if lines else [heading + ending]
+        places = [len(lines) - 1]
+    lines.insert(places[0] + 1, f"{parameter.key} = {value}{ending}")
 
 
 def _is_commented(line: str, parameter: Parameter) -> bool:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -100,9 +99,8 @@ def require_fixed(name: str, value: object) -> None:
         is_equal = parse_number(text) == fixed
     except ValueError:
         is_equal = text == value_text(fixed)
-    if is_equal:
-        return
-    raise ParameterError(f"{name} can only be {value_text(fixed) or 'empty'} here: {reason}")
+    if not is_equal:
+        raise ParameterError(f"{name} can only be {value_text(fixed) or 'empty'} here: {reason}")
 
 
 MACHINE = frozenset({"workers", "batch", "device_batch", "memory", "cache_memory", "seed"})
@@ -111,23 +109,16 @@ MACHINE = frozenset({"workers", "batch", "device_batch", "memory", "cache_memory
 OTHER_NAMES = {folded("defaultBoardSize"): "size"}
 """Our parameters by names of KataGo's that GTP does not know."""
 
-_ALSO: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    # A fixed advantage takes the place of the one by handicap, even if it is 0.
-    folded("playoutDoublingAdvantage"): ("handicap_doublings", lambda _doublings: 0.0),
-    # The setting for analysis is that for games too.
-    folded("antiMirror"): ("counter_mirror", lambda is_on: is_on),
-}
-"""By KataGo's name, in files and in commands alike: the parameter of ours that it sets too, and to what. The analysis
-engine plays no games, so there these two mean nothing."""
-
 
 def implied(name: str, value: Any) -> dict[str, Any]:
-    """Return what KataGo's setting of this name sets besides: values by our parameters' names, of those that nobody has
-    named. `value` is the setting's own, of its type."""
-    if folded(name) not in _ALSO:
-        return {}
-    target, make = _ALSO[folded(name)]
-    return {target: make(value)}
+    """Return what KataGo's setting of this name sets besides, in files and in commands alike: values by our parameters'
+    names, of those that nobody has named. `value` is the setting's own, of its type. The analysis engine plays no
+    games, so there these mean nothing."""
+    if folded(name) == folded("playoutDoublingAdvantage"):
+        return {"handicap_doublings": 0.0}  # a fixed advantage takes the place of the one by handicap, even if it is 0
+    if folded(name) == folded("antiMirror"):
+        return {"counter_mirror": value}  # the setting for analysis is that for games too
+    return {}
 
 
 _FP16 = {"true": "fp16", "false": "fp32", "auto": AUTO}
@@ -249,7 +240,7 @@ def read_settings(files: Iterable[Path], overrides: Iterable[str], take: Callabl
             try:
                 take(Settings({name: text}, {}, []))
             except ParameterError as error:
-                complaints.add(partial(str, error))
+                complaints.add(error)
             else:
                 settings.put(name, text, printable_path(file))
         settings.complaints.extend(complaints.lines())
@@ -269,25 +260,20 @@ def _read_config(path: Path, complaints: Complaints) -> dict[str, str]:
     except FileNotFoundError as error:
         raise UserError(f"{printable_path(path)}: {error.strerror}") from None
     except OSError as error:
-        complaints.add(partial(str, error.strerror))
+        complaints.add(error.strerror)
         return {}
     settings = {}
     for number, line in enumerate(decode_text(content, "replace").splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         if line.lstrip().startswith("@include"):
-            complaints.add(partial("line {}: {}: included files are not read".format, number, shown(line.strip())))
-            continue
-        match = _LINE.fullmatch(line)
-        if match is None:
-            complaints.add(partial("line {}: not name = value: {}".format, number, shown(line.strip())))
-            continue
-        settings[match[1]] = _unquoted(match[2].strip())
+            complaints.add(f"line {number}: {shown(line.strip())}: included files are not read")
+        elif (match := _LINE.fullmatch(line)) is None:
+            complaints.add(f"line {number}: not name = value: {shown(line.strip())}")
+        else:
+            text = match[2].strip()
+            settings[match[1]] = re.sub(r"\\(.)", r"\1", text[1:-1]) if text.startswith('"') else text
     return settings
-
-
-def _unquoted(text: str) -> str:
-    return re.sub(r"\\(.)", r"\1", text[1:-1]) if text.startswith('"') else text
 
 
 def _read_overrides(texts: Iterable[str]) -> dict[str, str]:

@@ -27,19 +27,8 @@ DEFAULT_SECONDS = 5.0
 """A move's thinking time where neither the user nor the controller limits anything."""
 
 RULE_NAMES = (
-    "tromp-taylor",
-    "chinese",
-    "chinese-ogs",
-    "chinese-kgs",
-    "japanese",
-    "korean",
-    "stone-scoring",
-    "ancient-territory",
-    "aga",
-    "bga",
-    "aga-button",
-    "new-zealand",
-    "ing",
+    *("tromp-taylor", "chinese", "chinese-ogs", "chinese-kgs", "japanese", "korean", "stone-scoring"),
+    *("ancient-territory", "aga", "bga", "aga-button", "new-zealand", "ing"),
 )
 """The presets of go_rules/rule_names.py, which imports numpy. A test compares them."""
 OTHER_RULE_NAMES = ("nz", "french", "goe", "ancient-area")

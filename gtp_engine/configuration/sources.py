@@ -119,14 +119,14 @@ def read_file(path: Path) -> tuple[dict[str, Any], list[str]]:
         try:
             values[parameter.name] = parameter.convert(entry)
         except ParameterError as error:
-            complaints.add(partial(str, error))
+            complaints.add(error)
         else:
             given.setdefault(parameter.name, []).append(f"{shown(name)} = {shown(entry)}")
             if known is None:
-                complaints.add(partial("{} is {} now".format, shown(name), parameter.name), "taken for that")
+                complaints.add(f"{shown(name)} is {parameter.name} now", "taken for that")
     for name, lines in given.items():
         if len(lines) > 1:
-            complaints.add(partial("{} is given twice".format, name), f"{lines[-1]} holds")
+            complaints.add(f"{name} is given twice", f"{lines[-1]} holds")
     return values, complaints.lines()
 
 

@@ -28,7 +28,7 @@ from nobi_machine.text import printable_path
 
 if TYPE_CHECKING:
     from go_rules.game import Game
-    from go_rules.sgf.variations import Branch
+    from go_rules.sgf.annotation import Branch
     from gtp_engine.cluster.client import Cluster
     from gtp_engine.review.judged import JudgedMove, Review
     from gtp_engine.review.problems import Problem
@@ -237,9 +237,9 @@ def _subjects(
 
 def _variations(record: Record, plan: Plan) -> Iterator[tuple[Branch, Plan]]:
     """Yield the variations of a record whose own moves can be reviewed, and say on stderr which cannot be played."""
+    from go_rules.sgf.annotation import branches
     from go_rules.sgf.grammar import SgfError
     from go_rules.sgf.reader import parse_sgf
-    from go_rules.sgf.variations import branches
     from gtp_engine.review.search import Plan
 
     for number, branch in enumerate(branches(record.content), 1):
@@ -271,8 +271,7 @@ def _review(
     """
     from go_rules.points import BLACK, WHITE
     from go_rules.rule_names import rules_to_sgf
-    from go_rules.sgf.annotation import annotated
-    from go_rules.sgf.variations import annotated_branches
+    from go_rules.sgf.annotation import annotated, annotated_branches
     from gtp_engine.review.judged import Review, move_notes, notes_of
     from gtp_engine.review.search import Searches
     from nobi_machine.files import create_whole, read_regular

@@ -37,6 +37,7 @@ from nets.devices import (
 from nets.embedded import NO_NETWORK
 from nobi_machine.launch import python_command
 from nobi_machine.memory import memory_for_search, usable_cores
+from nobi_machine.terminal import amount
 
 if TYPE_CHECKING:
     from search.player import Player
@@ -86,7 +87,7 @@ def doctor(config_file: Path | None, settings: tuple[str, ...], **options: objec
         try:
             _say("ok", check.examine(installation))
         except Remark as remark:
-            _say("note", remark.text, remark.remedy)
+            _say("note", *remark.args)
         except Exception as error:
             failures += 1
             _say("FAILED", f"{check.name}: {explain(error)}", check.remedy)
@@ -106,11 +107,6 @@ def _say(kind: str, text: str, remedy: str = "") -> None:
 
 class Remark(Exception):
     """What a check found where Nobi can play all the same: one line, and what to do about it."""
-
-    def __init__(self, text: str, remedy: str) -> None:
-        super().__init__(text)
-        self.text = text
-        self.remedy = remedy
 
 
 class Installation:
@@ -168,11 +164,8 @@ def _version(name: str) -> str:
 
 
 def _system(_: Installation) -> str:
-    cores = usable_cores()
-    return (
-        f"nobi {VERSION}, Python {platform.python_version()}, {platform.platform()}, {cores} core{'s' * (cores > 1)}, "
-        f"{memory_for_search() >> 20:,} MiB for searches"
-    )
+    where = f"Python {platform.python_version()}, {platform.platform()}, {amount(usable_cores(), 'core')}"
+    return f"nobi {VERSION}, {where}, {memory_for_search() >> 20:,} MiB for searches"
 
 
 def _packages(_: Installation) -> str:
@@ -221,13 +214,7 @@ def _command(_: Installation) -> str:
     started = time.monotonic()
     command = python_command("gtp_engine.cli", "gtp", "--net", NO_NETWORK)
     done = subprocess.run(
-        command,
-        input="name\nquit\n",
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=NAME_SECONDS,
-        check=False,
+        command, input="name\nquit\n", capture_output=True, text=True, errors="replace", timeout=NAME_SECONDS
     )
     seconds = time.monotonic() - started
     if not done.stdout.startswith("= "):

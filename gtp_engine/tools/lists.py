@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from gtp_engine.configuration.configuration import tell
-from gtp_engine.configuration.edit import document, template
+from gtp_engine.configuration.edit import changed, document, template
 from gtp_engine.configuration.parameters import TABLES, config_options, parameters
 from gtp_engine.configuration.sources import file_to_change, load, user_file
 from gtp_engine.errors import UserError
@@ -51,8 +51,6 @@ def config(config_file: Path | None, settings: tuple[str, ...], write: bool, as_
     """
     path = config_file or user_file()
     if write:
-        from gtp_engine.configuration.edit import changed
-
         path = file_to_change(config_file)
         text = changed(template(), load(path, settings, {}, is_to_be_made=True).values)
         path.parent.mkdir(parents=True, exist_ok=True)

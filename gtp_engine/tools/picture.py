@@ -13,6 +13,7 @@ from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
 from gtp_engine.players import check_files
 from gtp_engine.session.records import ABSENT, DEFAULT_VISITS, conditions, read_record
+from nobi_machine.terminal import amount
 
 
 @click.command()
@@ -57,7 +58,7 @@ def picture(
             raise read.error(f"the board is {loaded.width}x{loaded.height}")
         length = len(loaded.moves)
         if move is not None and move > length:
-            raise read.error(f"the game has {length} move{'' if length == 1 else 's'}, not {move}")
+            raise read.error(f"the game has {amount(length, 'move')}, not {move}")
         game = read.to_game(None if move is None else move + 1)
         title = " – ".join(name for name in (loaded.black, loaded.white) if name) or record.stem
     player = make_player(configuration)

@@ -125,7 +125,7 @@ def _add_own(installed: Path, place: Path, family: Family, sessions: Sequence[Co
     cache = place / "cache"
 
     def play() -> None:
-        _play(installed, cache, _target(family), sessions)
+        _play(installed, cache, family.target(), sessions)
 
     play()
     shutil.rmtree(cache / "networks", ignore_errors=True)  # a session without a network leaves none
@@ -144,7 +144,7 @@ def _add_other(installed: Path, place: Path, kernels: Sequence[Path], family: Fa
     session = CompilingSession((COMPILE, *map(str, kernels)), module="gtp_engine.tools.wheel")
 
     def compile_all() -> None:
-        _run(installed, cache, _target(family), session)
+        _run(installed, cache, family.target(), session)
 
     compile_all()
     found = _loaded_by(compile_all, cache)
@@ -156,11 +156,6 @@ def _add_other(installed: Path, place: Path, kernels: Sequence[Path], family: Fa
 def _add(installed: Path, family: Family, kernels: Sequence[Path]) -> None:
     """Write the archive of a family's kernels into packages that lie in a folder. Raises OSError."""
     write_archive(installed / KERNELS / archive_name(family, *map(version, COMPILERS)), kernels)
-
-
-def _target(family: Family) -> dict[str, str]:
-    """Return the environment variables that have numba compile for a family."""
-    return {"NUMBA_CPU_NAME": family.processor, "NUMBA_CPU_FEATURES": family.switches()}
 
 
 def _loaded_by(run: Callable[[], None], cache: Path) -> list[Path]:
@@ -186,14 +181,7 @@ def _run(installed: Path, cache: Path, target: dict[str, str], session: Compilin
     variables |= {"NOBI_CACHE_DIR": str(cache), "NOBI_CONFIG_DIR": str(cache.parent / "config"), **target}
     command = python_command(session.module, *session.arguments, root=str(installed))
     done = subprocess.run(
-        command,
-        input=session.text,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-        env=variables,
-        cwd=cache.parent,
+        command, input=session.text, capture_output=True, text=True, errors="replace", env=variables, cwd=cache.parent
     )
     if done.returncode != 0:
         told = done.stdout[-300:] + done.stderr[-1000:]

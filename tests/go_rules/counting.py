@@ -15,17 +15,13 @@ MAX_GAME = 256
 """More moves than any game on the boards whose complete games can be counted."""
 
 
-def perft(width: int, height: int, rules: Rules, depth: int, passes: bool = True) -> int:
-    """How many sequences of `depth` moves there are; two passes end a game."""
-    return _count(width, height, rules, depth, passes)
-
-
 def complete_games(width: int, height: int, rules: Rules) -> int:
     """How many games there are from the empty board to two passes."""
-    return _count(width, height, rules, MAX_GAME, True)
+    return perft(width, height, rules, MAX_GAME)
 
 
-def _count(width: int, height: int, rules: Rules, depth: int, passes: bool) -> int:
+def perft(width: int, height: int, rules: Rules, depth: int, passes: bool = True) -> int:
+    """How many sequences of `depth` moves there are, or how many games for MAX_GAME; two passes end a game."""
     record = rules.record(0.0)
     stack = new_stack(depth + 1)
     clear(stack[0], width, height, 0)

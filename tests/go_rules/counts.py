@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator
 
 from go_rules.game import Game
@@ -46,18 +45,10 @@ SLOW = 30_000
 def naive_perft(game: NaiveGame, depth: int) -> int:
     if game.now.phase == OVER:
         return 0
-    colour = game.now.to_play
-    moves = [p for p in game.points() if game.violation(colour, p) is None]
+    moves = game.moves()
     if depth == 1:
-        return len(moves) + 1
-    total = 0
-    for move in [*moves, None]:
-        after = copy.copy(game)
-        after.history = list(game.history)
-        after.captured = dict(game.captured)
-        after.play(colour, move)
-        total += naive_perft(after, depth - 1)
-    return total
+        return len(moves)
+    return sum(naive_perft(game.after_move(game.now.to_play, move), depth - 1) for move in moves)
 
 
 def game_perft(game: Game, depth: int) -> int:
@@ -78,15 +69,7 @@ def naive_games(game: NaiveGame) -> int:
     """How many games there are from here to two passes."""
     if game.now.phase == OVER:
         return 1
-    colour = game.now.to_play
-    total = 0
-    for move in [*(p for p in game.points() if game.violation(colour, p) is None), None]:
-        after = copy.copy(game)
-        after.history = list(game.history)
-        after.captured = dict(game.captured)
-        after.play(colour, move)
-        total += naive_games(after)
-    return total
+    return sum(naive_games(game.after_move(game.now.to_play, move)) for move in game.moves())
 
 
 def count_differences() -> Iterator[tuple[str, str | None]]:

@@ -52,7 +52,9 @@ def random_game_differences(
         legal = set(game.legal_moves(colour))
         yield from (f"{where}: {text}" for text in _legality(rng, game, naive, colour, legal))
         point = PASS if rng.random() < 0.03 else _choose(rng, naive, colour, sorted(legal))
-        forbidden = [p for p in board_points(width, height) if _is_only_told(naive, colour, xy(p))] if told else []
+        # What is illegal and yet taken where somebody tells of it.
+        only_told = (p for p in board_points(width, height) if naive.violation(colour, xy(p)) not in (None, "occupied"))
+        forbidden = list(only_told) if told else []
         if forbidden and rng.random() < told:
             point = rng.choice(forbidden)
             game.play_lenient(colour, point)
@@ -73,13 +75,9 @@ def random_game_differences(
 def _choose(rng: random.Random, naive: NaiveGame, colour: int, legal: list[int]) -> int:
     """A legal move; captures and moves into narrow places more often than by chance, for kos and suicides."""
     candidates = [rng.choice(legal) for _ in range(3)]
-    crowded = [sum(q in naive.now.stones for q in naive.neighbours[xy(p)]) if p != PASS else -1 for p in candidates]
+    places = map(xy, candidates)
+    crowded = [-1 if place is None else sum(q in naive.now.stones for q in naive.neighbours[place]) for place in places]
     return candidates[int(np.argmax(crowded))] if rng.random() < 0.5 else candidates[0]
-
-
-def _is_only_told(naive: NaiveGame, colour: int, point: Point | None) -> bool:
-    """Whether a move is illegal and yet taken where somebody tells of it."""
-    return naive.violation(colour, point) in ("ko", "superko", "suicide")
 
 
 def _legality(rng: random.Random, game: Game, naive: NaiveGame, colour: int, legal: set[int]) -> Iterator[str]:

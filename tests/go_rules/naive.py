@@ -6,6 +6,7 @@ Rules as KataGo states them (https://lightvector.github.io/KataGo/rules.html).
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -49,6 +50,17 @@ class NaiveGame:
     @property
     def now(self) -> Moment:
         return self.history[-1]
+
+    def after_move(self, colour: int, point: Point | None) -> NaiveGame:
+        """Another game, in which this legal move was played too."""
+        other = copy.copy(self)
+        other.history, other.captured = list(self.history), dict(self.captured)
+        other.play(colour, point)
+        return other
+
+    def moves(self) -> list[Point | None]:
+        """The legal moves of the side to move, the pass last."""
+        return [*(p for p in self.points() if self.violation(self.now.to_play, p) is None), None]
 
     @property
     def phase(self) -> int:
@@ -236,12 +248,8 @@ class NaiveGame:
             return False
         times = 0
         for moment in reversed(self.history):
-            same = (moment.stones, moment.blocked, moment.to_play) == (
-                self.now.stones,
-                self.now.blocked,
-                self.now.to_play,
-            )
-            times += same
+            now = self.now
+            times += (moment.stones, moment.blocked, moment.to_play) == (now.stones, now.blocked, now.to_play)
             if moment.move is None or moment.move[1] is None:
                 break
         return times >= 3 and self.now.move is not None and self.now.move[1] is not None

@@ -1,4 +1,4 @@
-"""Moves as the users of a game see them: captures, kos, suicide, what is refused, and the history they leave."""
+"""Moves as the users of a game see them: captures, kos, suicide, what is refused or only told, and the history left."""
 
 from __future__ import annotations
 
@@ -27,18 +27,24 @@ PLAYED = {
     "sending two under simple ko": (SIMPLE, SEND_TWO, "B A3 W C3 B B3", SEND_TWO),
 }
 
-# Every case: rules, position before, moves, the refused move, the reason given.
+# Every case: rules, position before, moves, the refused move, the reason given, the position where it is taken.
 REFUSED = {
-    "occupied": (POSITIONAL, "X . . / . . .", "B C1", "W A2", "occupied"),
-    "suicide of one stone": (POSITIONAL, ". O . / O . . / . . .", "", "B A3", "suicide"),
-    "suicide of one stone under suicide rules": (SUICIDE, ". O . / O . . / . . .", "", "B A3", "suicide"),
-    "suicide of two stones": (POSITIONAL, "X . O / O O O / . . .", "", "B B3", "suicide"),
-    "simple ko": (SIMPLE, KO, "B C2", "W B2", "ko"),
-    "ko under superko": (POSITIONAL, KO, "B C2", "W B2", "ko"),
-    "sending two, returning one": (POSITIONAL, SEND_TWO, "B A3 W C3", "B B3", "superko"),
-    "triple ko, positional": (POSITIONAL, TRIPLE_KO, TRIPLE_KO_CYCLE[:-5], "W B2", "superko"),
-    "triple ko, situational": (SITUATIONAL, TRIPLE_KO, TRIPLE_KO_CYCLE[:-5], "W B2", "superko"),
-    "a stone that undoes a suicide": (SUICIDE, "X . O / O O O / . . .", "B B3 W pass", "B A3", "superko"),
+    "suicide of one stone": (POSITIONAL, ". O . / O . . / . . .", "", "B A3", "suicide", ". O . / O . . / . . ."),
+    "the same under suicide rules": (SUICIDE, ". O . / O . . / . . .", "", "B A3", "suicide", ". O . / O . . / . . ."),
+    "suicide of two stones": (POSITIONAL, "X . O / O O O / . . .", "", "B B3", "suicide", ". . O / O O O / . . ."),
+    "simple ko": (SIMPLE, KO, "B C2", "W B2", "ko", KO),
+    "ko under superko": (POSITIONAL, KO, "B C2", "W B2", "ko", KO),
+    "sending two, returning one": (POSITIONAL, SEND_TWO, "B A3 W C3", "B B3", "superko", SEND_TWO),
+    "triple ko, positional": (POSITIONAL, TRIPLE_KO, TRIPLE_KO_CYCLE[:-5], "W B2", "superko", TRIPLE_KO),
+    "triple ko, situational": (SITUATIONAL, TRIPLE_KO, TRIPLE_KO_CYCLE[:-5], "W B2", "superko", TRIPLE_KO),
+    "a stone that undoes a suicide": (
+        SUICIDE,
+        "X . O / O O O / . . .",
+        "B B3 W pass",
+        "B A3",
+        "superko",
+        "X . O / O O O / . . .",
+    ),
 }
 
 
@@ -51,16 +57,55 @@ def test_boards_after_moves(case):
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_refused_moves_change_nothing(case):
-    rules, before, moves, refused, reason = REFUSED[case]
+def test_a_forbidden_move_is_refused_and_taken_only_where_somebody_tells_of_it(case):
+    rules, before, moves, refused, reason, after = REFUSED[case]
     game = game_from(before, BLACK, rules)
     play_all(game, moves)
-    length, position = game.length, game.position.copy()
+    length, state = game.length, (game.position.tobytes(), game.keys.tobytes(), game.legal_moves(game.to_play))
     with pytest.raises(RuleViolation) as violation:
         play_all(game, refused)
     assert violation.value.reason == reason
     assert game.length == length
-    assert game.position == position
+    assert (game.position.tobytes(), game.keys.tobytes(), game.legal_moves(game.to_play)) == state
+    letter, vertex = refused.split()
+    game.play_lenient(BLACK if letter == "B" else WHITE, from_vertex(vertex, game.width, game.height))
+    assert diagram_of(game) == rows_of(after)
+    # What led to a move that cannot be is nothing that networks know.
+    assert game.position["recent"].tolist() == [NO_POINT] * 5
+    game.undo()
+    assert (game.position.tobytes(), game.keys.tobytes(), game.legal_moves(game.to_play)) == state
+
+
+@pytest.mark.parametrize(("before", "vertex"), [("X . . / . . .", "A2"), ("X . . / . O .", "B1")])
+@pytest.mark.parametrize("rules", [SIMPLE, POSITIONAL, SUICIDE], ids=str)
+def test_what_cannot_be_on_a_board_is_never_taken(before, vertex, rules):
+    game = game_from(before, BLACK, rules)
+    state = game.position.tobytes(), game.length
+    for point, expected in ((from_vertex(vertex, 3, 2), "occupied"), (26, "off board"), (703, "off board")):
+        for play in (game.play, game.play_lenient):
+            with pytest.raises(RuleViolation) as violation:
+                play(BLACK, point)
+            assert violation.value.reason == expected
+    assert (game.position.tobytes(), game.length) == state
+
+
+def test_legal_moves_that_are_told_of_are_as_any():
+    told, played = (game_from(KO + ". . . .", BLACK, SIMPLE) for _ in range(2))
+    play_all(played, "B C3 W A1 B D1 W B3")
+    for move in played.moves:
+        told.play_lenient(move.colour, move.point)
+    assert told.position.tobytes() == played.position.tobytes()
+    assert told.line_key() == played.line_key()
+
+
+def test_moves_of_our_own_stay_strict_after_one():
+    """A repetition that was told of does not allow the next one."""
+    game = game_from(SEND_TWO, BLACK, POSITIONAL)
+    play_all(game, "B A3 W C3")
+    game.play_lenient(BLACK, from_vertex("B3", 4, 3))
+    play_all(game, "W pass")
+    assert not game.is_legal(BLACK, from_vertex("A3", 4, 3))  # that position was there before
+    assert from_vertex("A3", 4, 3) not in game.legal_moves(BLACK)
 
 
 @pytest.mark.parametrize("colour", [0, 3, -1])

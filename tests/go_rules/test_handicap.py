@@ -36,16 +36,8 @@ def test_fixed_pattern(n, side, vertices):
 @pytest.mark.parametrize(
     ("width", "height", "most"),
     [
-        (6, 6, 0),
-        (6, 19, 0),
-        (7, 7, 4),
-        (7, 19, 4),
-        (8, 8, 4),
-        (9, 9, 9),
-        (9, 13, 9),
-        (9, 10, 4),
-        (18, 18, 4),
-        (25, 25, 9),
+        *((6, 6, 0), (6, 19, 0), (7, 7, 4), (7, 19, 4), (8, 8, 4), (9, 10, 4), (18, 18, 4)),
+        *((9, 9, 9), (9, 13, 9), (25, 25, 9)),
     ],
 )
 def test_room_for_the_fixed_pattern(width, height, most):

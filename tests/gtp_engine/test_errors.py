@@ -6,7 +6,7 @@ import pytest
 
 from gtp_engine.errors import UserError, explain
 from nobi_machine.streams import note
-from tests.nobi_machine.test_printable import NASTY
+from tests.nobi_machine.test_text import NASTY
 
 
 def test_a_lack_of_threads_or_memory_is_no_internal_error() -> None:

@@ -52,9 +52,8 @@ def arguments() -> tuple[Pair, np.ndarray, np.ndarray]:
 
 def test_a_fused_call_does_what_its_kernels_do() -> None:
     pair, record, plane = arguments()
-    call = fuse(
-        [KernelCall(add, (pair, record, None, plane, Given(0))), KernelCall(total, (record, Given(1), 500))], 0.5, plane
-    )
+    steps = [KernelCall(add, (pair, record, None, plane, Given(0))), KernelCall(total, (record, Given(1), 500))]
+    call = fuse(steps, 0.5, plane)
     for turn in range(1, 4):
         assert call(0.5, plane) == (66 * turn, 3.0 * turn)
         assert plane.tolist() == [[0.5 * turn] * 2] * 3

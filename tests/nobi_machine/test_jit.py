@@ -21,15 +21,14 @@ print(int(next_u64(seed_state(1))), jit.compilations)
 """
 
 
+def done(cache: Path, program: str = PROGRAM, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    variables = {**os.environ, "NOBI_CACHE_DIR": str(cache), **environment}
+    return subprocess.run(command, env=variables, capture_output=True, text=True, check=True)
+
+
 def run(cache: Path, program: str = PROGRAM, **environment: str) -> list[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)],
-        env={**os.environ, "NOBI_CACHE_DIR": str(cache), **environment},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout.split()
+    return done(cache, program, **environment).stdout.split()
 
 
 def test_second_process_compiles_nothing(tmp_path):
@@ -80,20 +79,14 @@ def test_what_others_could_have_written_is_not_executed(tmp_path, place):
         os.chown(file, 65534, 65534)
     else:
         {"folder": cache / "kernels", "file": file, "above": cache}[place].chmod(0o777)
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        env={**os.environ, "NOBI_CACHE_DIR": str(cache)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.split()[1:] == ["1"]
+    again = done(cache)
+    assert again.stdout.split()[1:] == ["1"]
     assert not executed.exists()
     if place in ("folder", "above"):
-        assert done.stderr.count("\n") == 1
-        assert "other users may write there" in done.stderr
+        assert again.stderr.count("\n") == 1
+        assert "other users may write there" in again.stderr
     else:
-        assert done.stderr == ""
+        assert again.stderr == ""
 
 
 def test_kernels_run_as_python_too(tmp_path):

@@ -64,10 +64,8 @@ def test_threads_and_libraries_need_addresses(monkeypatch: pytest.MonkeyPatch) -
     assert memory.lacking_addresses(memory.LEAST_ADDRESSES) is None
     monkeypatch.setattr(memory, "process_limits", lambda: (0.25 * GIGABYTE, float("inf")))
     assert memory.most_threads() == 0
-    assert (
-        memory.lacking_addresses(memory.LEAST_ADDRESSES)
-        == "this process may use 256 MB of addresses (ulimit -v); 560 MB are needed"
-    )
+    lacking = "this process may use 256 MB of addresses (ulimit -v); 560 MB are needed"
+    assert memory.lacking_addresses(memory.LEAST_ADDRESSES) == lacking
 
 
 @pytest.mark.parametrize("limit", ["RLIMIT_AS", "RLIMIT_DATA"])

@@ -24,14 +24,10 @@ def test_kernels_are_compiled_without_tiles_that_are_refused() -> None:
         "from nets.native.simd.processor import features; from nets.native.simd.products import HERE;"
         "print('amx-int8' in features(), HERE.has_tiles, 'avx512vnni' in features())"
     )
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_CPU")}
     for given in (True, False):
-        done = subprocess.run(
-            [sys.executable, "-c", program.format(given=given)],
-            capture_output=True,
-            text=True,
-            check=True,
-            env={name: value for name, value in os.environ.items() if not name.startswith("NUMBA_CPU")},
-        )
+        command = [sys.executable, "-c", program.format(given=given)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=variables)
         assert done.stdout.split() == [str(given), str(given), "True"]
 
 
@@ -55,7 +51,6 @@ def test_who_names_the_processor_is_given_tiles_too() -> None:
         "print(tile_registers.may_use_tiles.cache_info().misses)"
     )
     family = next(each for each in FAMILIES if "amx-int8" in each.features)
-    target = {"NUMBA_CPU_NAME": family.processor, "NUMBA_CPU_FEATURES": family.switches()}
-    command = [sys.executable, "-c", program]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, **target})
+    variables = {**os.environ, **family.target()}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=variables)
     assert done.stdout.split() == ["1"]

@@ -114,11 +114,10 @@ def _calibrated(model: Model, plain: Evaluator, path: Path) -> dict[str, Verdict
 
 def _calibrated_for_avx2(model: Model, path: Path) -> Verdict:
     """Calibrate as `_calibrated` does, in a process that knows no instructions beyond AVX2. Raises TrainingError."""
-    family = FAMILIES[-1]
-    target = {"NUMBA_CPU_NAME": family.processor, "NUMBA_CPU_FEATURES": family.switches()}
+    variables = {**os.environ, **FAMILIES[-1].target()}
     result = path.with_name("groups.npz")
     command = python_command("training.run.embed", CALIBRATE, str(path), str(result))
-    done = subprocess.run(command, env={**os.environ, **target}, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise TrainingError(f"calibrating for AVX2 failed: {done.stderr.strip().rpartition(chr(10))[2]}")
     return from_bytes(result.read_bytes(), model)

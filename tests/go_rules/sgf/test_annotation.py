@@ -9,7 +9,7 @@ from sgfmill import sgf
 
 from go_rules.game import Move
 from go_rules.points import BLACK, PASS, WHITE, point_at
-from go_rules.sgf.annotation import Note, Variation, annotated
+from go_rules.sgf.annotation import Note, Variation, annotated, annotated_branches, branches
 from go_rules.sgf.grammar import SgfError
 from go_rules.sgf.reader import parse_sgf
 
@@ -25,13 +25,8 @@ def test_comments_follow_others_and_all_else_stays() -> None:
     game = sgf.Sgf_game.from_bytes(written)
     root, *nodes = game.get_main_sequence()
     assert (root.get("C"), root.get("EV"), root.get_raw_list("XX")) == ("Root]\\", "Cup", [b"a", b"b"])
-    assert [node.get("C") if node.has_property("C") else None for node in nodes] == [
-        "good\n\nFirst.",
-        None,
-        None,
-        "Fourth.",
-        None,
-    ]
+    comments = [node.get("C") if node.has_property("C") else None for node in nodes]
+    assert comments == ["good\n\nFirst.", None, None, "Fourth.", None]
     assert nodes[0].get_raw("SBKV") == b"51.5"
     assert [child.get("C") for child in nodes[1] if child.has_property("C")] == ["other"]
     assert len(nodes[3]) == 2
@@ -98,10 +93,8 @@ def test_a_game_in_utf8_says_so(start: str) -> None:
 def test_bytes_between_notes_stay() -> None:
     game = b"( ; GM [1]\nAddBlack[aa] [bb]\r\nSBKV[1]\tXX[\xff];W[cc] ; B[dd]C[ ]\n ( ;W[ee] ) (;W[ff])  )"
     written = annotated(b"junk " + game + b" more", {0: Note(properties={"SBKV": "2"}), 2: Note("said")})
-    assert (
-        written
-        == game.replace(b"SBKV[1]", b"").replace(b"\xff];", b"\xff]SBKV[2];").replace(b"C[ ", b"C[ said") + b"\n"
-    )
+    noted = game.replace(b"SBKV[1]", b"").replace(b"\xff];", b"\xff]SBKV[2];").replace(b"C[ ", b"C[ said")
+    assert written == noted + b"\n"
 
 
 def test_nodes_that_are_no_single_move_get_no_notes() -> None:
@@ -121,3 +114,35 @@ def test_the_value_of_a_move_in_the_root_is_that_after_it() -> None:
 def test_all_comments_of_a_node_stay() -> None:
     read = parse_sgf(annotated(b"(;SZ[9];B[ee]C[one]C[two])", {1: Note("three")}))
     assert read.comments == {1: "one\n\ntwo\n\nthree"}
+
+
+# --- Variations ---------------------------------------------------------------------------------------------------
+
+BRANCHED = (
+    b"(;SZ[9]PB[\x8e\x52\x93\x63\x97\x5c] ;B[ee]\n(;W[cc]C[a)(;b\\]] ;B[gg])\n(;W[dd](;B[gc]TE[1])(;B[cg];W[];B[ff])))"
+)
+
+
+def test_each_variation_is_a_game_whose_new_moves_are_known() -> None:
+    found = branches(BRANCHED)
+    assert [len(parse_sgf(branch.text).moves) for branch in found] == [3, 5]
+    assert [(branch.first, len(branch.nodes)) for branch in found] == [(1, 2), (2, 3)]
+    assert branches(b"(;SZ[9];B[aa];W[bb])") == []
+    assert branches(b"(;SZ[9](;B[aa])(;C[no move]))")[0].first == 0
+
+
+def test_notes_stand_in_the_nodes_of_their_variation_and_nothing_else_changes() -> None:
+    first, second = branches(BRANCHED)
+    notes = {1: Note("never"), 2: Note("two", {"BM": "1"}), 3: Note("three", {"DO": ""}), 5: Note("five")}
+    written = annotated_branches(BRANCHED, [(first, notes), (second, notes)])
+    assert written == (
+        BRANCHED.replace(b";W[dd]", b";W[dd]BM[1]C[two]")
+        .replace(b"TE[1]", b"TE[1]C[three]")
+        .replace(b";B[cg]", b";B[cg]DO[]C[three]")
+        .replace(b";B[ff]", b";B[ff]C[five]")
+    )
+
+
+def test_too_many_variations_are_refused() -> None:
+    with pytest.raises(SgfError, match="more than 1000 variations"):
+        branches(b"(;SZ[9]" + b"(;B[aa])" * 1002 + b")")

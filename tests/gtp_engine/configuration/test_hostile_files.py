@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 from gtp_engine import cli
 from gtp_engine.configuration.sources import load
 from nobi_machine.parameters import MAX_FILE_BYTES, ParameterError, from_values
-from tests.conftest import REPOSITORY
+from tests.gtp_engine.configuration.test_users_files import start
 from tests.systems import needs_fifos
 from training.config import TrainingConfig, override, read_config
 from training.errors import TrainingError
@@ -127,21 +126,10 @@ def test_a_fifo_holds_up_no_start(tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
 
-    def start(*options: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "gtp_engine.cli", "gtp", "--net", "none", *options],
-            cwd=REPOSITORY,
-            env={**os.environ, "NOBI_CONFIG_DIR": str(tmp_path)},
-            input="name\nquit\n",
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
-
-    started = start("--config", str(fifo))
+    started = start(tmp_path, "gtp", "--net", "none", "--config", str(fifo))
     assert (started.returncode, started.stdout) == (0, "= Nobi\n\n= \n\n")
     assert started.stderr.startswith(f"nobi: {fifo}: not a regular file; the file is ignored\n")
-    logged = start("--set", f"log={fifo}")
+    logged = start(tmp_path, "gtp", "--net", "none", "--set", f"log={fifo}")
     assert (logged.returncode, logged.stdout) == (0, "= Nobi\n\n= \n\n")
     assert f"cannot write the log {fifo}" in logged.stderr
 

@@ -48,13 +48,8 @@ def adopted_from(texts: dict[str, str], has_human_net: bool = False) -> Adopted:
 
 
 def test_what_is_ours_is_adopted_and_the_rest_is_named() -> None:
-    given = {
-        "maxVisits": "500",
-        "RULES": "japanese",
-        "antiMirror": "true",
-        "defaultBoardSize": "13",
-        "lagBuffer": "1.0",
-    }
+    given = {"maxVisits": "500", "RULES": "japanese", "antiMirror": "true", "defaultBoardSize": "13"}
+    given |= {"lagBuffer": "1.0"}
     ignored = {"logDir": "x", "numSearchThreads": "6", "searchFactorAfterOnePass": "0.50", "humanSLProfile": ""}
     adopted = adopted_from(given | ignored)
     assert adopted.values == {
@@ -102,11 +97,8 @@ def test_katagos_words_for_no_limit() -> None:
 
 
 def test_settings_of_a_human_network_need_one() -> None:
-    given = {
-        "humanSLChosenMoveProp": "1.0",
-        "humanSLRootExploreProbWeightless": "0.8",
-        "humanSLPlaExploreProbWeightless": "0",
-    }
+    given = {"humanSLChosenMoveProp": "1.0", "humanSLRootExploreProbWeightless": "0.8"}
+    given |= {"humanSLPlaExploreProbWeightless": "0"}
     without = adopted_from(given)
     assert (without.values, without.unused) == ({}, [])
     assert without.reasons == [
@@ -174,8 +166,7 @@ def test_rules_as_json_have_quotes_in_them(start: Start, tmp_path: Path) -> None
     for number, line in enumerate((r'{"ko": "SIMPLE", "komi": 3.5}', r'"{\"ko\": \"SIMPLE\", \"komi\": 3.5}"')):
         file = tmp_path / f"{number}.cfg"
         file.write_text(f"rules = {line}  # theirs\n", encoding="utf-8")
-        rules, komi = conditions(start("-config", str(file)))
-        assert (rules, komi) == (named_rules("koSIMPLE"), 3.5)
+        assert conditions(start("-config", str(file))) == (named_rules("koSIMPLE"), 3.5)
 
 
 def test_of_several_files_the_later_wins(start: Start, tmp_path: Path) -> None:

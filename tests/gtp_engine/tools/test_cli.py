@@ -67,11 +67,7 @@ def test_version_as_katagoanal_asks_for_it(capsys: pytest.CaptureFixture[str]) -
         ),
         (["gtp", "--device", "directml"], 1, "device directml is not here (there is: "),
         (["gtp", "--precision", "fp16", "--device", "cpu"], 1, "precision fp16 is not to be had: cpu computes in "),
-        (
-            ["doctor", "--device", "simulated:1"],
-            2,
-            "device: a simulated device is simulated:SECONDS:",
-        ),
+        (["doctor", "--device", "simulated:1"], 2, "device: a simulated device is simulated:SECONDS:"),
         (["gtp", "--player", "deep-blue"], 1, "unknown player deep-blue (known: nobi, "),
         (["gtp", "--player", "uct", "--set", "cpuct=2"], 1, "the player uct has no parameter cpuct"),
         (["gtp", "--player", "uct", "--net", "x"], 1, "the player uct uses no network, so net means nothing to it"),

@@ -17,12 +17,7 @@ PROGRAM = "from go_rules.random import next_u64, seed_state; next_u64(seed_state
 
 
 def target(family: Family, cache: Path) -> dict[str, str]:
-    return {
-        **os.environ,
-        "NUMBA_CPU_NAME": family.processor,
-        "NUMBA_CPU_FEATURES": family.switches(),
-        "NOBI_CACHE_DIR": str(cache),
-    }
+    return {**os.environ, **family.target(), "NOBI_CACHE_DIR": str(cache)}
 
 
 def cross_compile(folder: Path, family: Family, cache: Path) -> dict[str, int]:

@@ -34,19 +34,13 @@ def test_a_person_can_win() -> None:
 
 
 def test_answers_that_are_no_moves() -> None:
-    shown = play("-n", "20", text="undo\n\nhint\nB2\nundo\nquit\n")
-    assert "nothing to undo" in shown
-    assert shown.count("visits") == 2
-    assert shown.rstrip().splitlines()[-1].startswith("X to move")
-    assert ". . ." in shown.splitlines()[-3]
-
-
-def test_commands_in_any_letter_case() -> None:
-    shown = play("-n", "20", text="HINT\nUndo\nQuit\nB2\n")
-    assert "visits" in shown
+    """Commands are taken in any letter case, and nothing after `quit`."""
+    shown = play("-n", "20", text="Undo\n\nHINT\nB2\nundo\nQuit\nB2\n")
     assert "nothing to undo" in shown
     assert "is no move here" not in shown
-    assert "O plays" not in shown
+    assert (shown.count("visits"), shown.count("O plays")) == (2, 1)
+    assert shown.rstrip().splitlines()[-1].startswith("X to move")
+    assert ". . ." in shown.splitlines()[-3]
 
 
 @pytest.mark.parametrize("text", [b"\xff\xfe\x00\n", b"\x1b[2J\n", b"A" * 4000 + b"\n", "②\n".encode()])

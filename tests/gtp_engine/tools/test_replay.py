@@ -62,13 +62,8 @@ def record(folder: Path, *options: str, parts: Sequence[str] = DIALOGUE) -> tupl
 
 
 def replay(log: Path, *options: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        python_command("gtp_engine.cli", "replay", str(log), *options),
-        capture_output=True,
-        timeout=PATIENCE,
-        cwd=REPOSITORY,
-        check=False,
-    )
+    command = python_command("gtp_engine.cli", "replay", str(log), *options)
+    return subprocess.run(command, capture_output=True, timeout=PATIENCE, cwd=REPOSITORY)
 
 
 def last_note(done: subprocess.CompletedProcess[bytes]) -> str:
@@ -133,12 +128,7 @@ def changed(recorded: tuple[Path, bytes], tmp_path: Path, before: str, after: st
     ],
 )
 def test_what_is_wrong_with_a_log_is_one_line(
-    recorded: tuple[Path, bytes],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    before: str,
-    after: str,
-    says: str,
+    recorded: tuple[Path, bytes], tmp_path: Path, capsys: pytest.CaptureFixture[str], before: str, after: str, says: str
 ) -> None:
     assert cli.run(["replay", str(changed(recorded, tmp_path, before, after))]) == 1
     (line,) = capsys.readouterr().err.splitlines()
