@@ -17,6 +17,7 @@ from go_rules.points import BLACK, PASS, WHITE, column_of, point_at, row_of
 from go_rules.rule_names import preset
 from nets.evaluator import LOSS, SCORE_MEAN, WIN, ConstantEvaluator, Evaluation, EvaluationRequest
 from nets.features import CAUGHT, GLOBAL_KOMI, LAST_MOVES
+from search.result import SearchResult
 from tests.systems import PATIENCE, needs_signals
 from tests.training.games import random_games, read_samples, write_records
 from training.config import DataConfig, RecordsConfig, SelfplayConfig
@@ -40,7 +41,10 @@ def searched(turn: int, colour: int) -> SearchedPosition:
     policy = np.zeros(82, np.float32)
     policy[3] = 1
     planes: NDArray[np.uint8] = np.zeros((22, 9, 9), np.uint8)
-    return SearchedPosition(turn, colour, planes, np.zeros(19, np.float32), policy, 0.75, 2.0, 3.0, 5.0)
+    result = SearchResult(
+        colour, 8, winrate=0.75, utility=0.0, score_mean=3.0, score_stdev=5.0, lead=2.0, weight=8.0, moves=()
+    )
+    return SearchedPosition(turn, planes, np.zeros(19, np.float32), policy, result)
 
 
 def wall_game() -> Game:

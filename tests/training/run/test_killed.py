@@ -25,8 +25,8 @@ TRAIN = """
 import sys
 from pathlib import Path
 from training.config import read_config
-from training.run.loop import TrainingTime, open_run
-open_run(Path(sys.argv[1]), read_config(Path(sys.argv[2]))).train(TrainingTime(budget=1e5))
+from training.run.loop import open_run
+open_run(Path(sys.argv[1]), read_config(Path(sys.argv[2]))).train(budget=1e5)
 """
 
 

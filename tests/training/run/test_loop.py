@@ -28,7 +28,7 @@ from training.labels.samples import sample_files
 from training.network import Network
 from training.run import loop as module
 from training.run.checkpoint import Checkpoint, load_checkpoint
-from training.run.loop import TrainingTime, open_run
+from training.run.loop import open_run
 from training.run.trained_network import read_trained_network
 from training.student import learner
 from training.student.beginning import read_student
@@ -54,7 +54,7 @@ def test_a_leg_ends_with_a_network_and_the_next_goes_on(
 ) -> None:
     set_clock(monkeypatch)
     folder = tmp_path / "run"
-    first = open_run(folder, config(records)).train(TrainingTime(budget=2.0))
+    first = open_run(folder, config(records)).train(budget=2.0)
     assert first.spent == 1.0
     assert 18 <= first.step <= 20
     network = open_network(folder / STUDENT, precision="fp32")
@@ -75,7 +75,7 @@ def test_a_leg_begins_with_the_network_of_the_last_one_and_nothing_else(
 ) -> None:
     set_clock(monkeypatch)
     folder, settings = tmp_path / "run", config(records)
-    open_run(folder, settings).train(TrainingTime(budget=2.0))
+    open_run(folder, settings).train(budget=2.0)
     checkpoint = load_checkpoint(folder / CHECKPOINT, CPU)
     assert checkpoint.optimiser is None
     assert checkpoint.average is None
@@ -127,12 +127,12 @@ def test_a_leg_without_a_step_is_told_and_writes_no_network(
 
     def fail_to_learn() -> None:
         with pytest.raises(TrainingError, match=r"nothing was learned: the start took the whole budget of 1\.5 s"):
-            open_run(folder, config(records)).train(TrainingTime(budget=1.5, began=-5.0))
+            open_run(folder, config(records)).train(budget=1.5, began=-5.0)
 
     fail_to_learn()
     assert not (folder / STUDENT).exists()
     assert not (folder / "leg1.bin.gz").exists()
-    first = open_run(folder, config(records)).train(TrainingTime(budget=2.0))  # the next leg has its own budget
+    first = open_run(folder, config(records)).train(budget=2.0)  # the next leg has its own budget
     assert first.step > 0
     written = (folder / STUDENT).read_bytes()
     fail_to_learn()
@@ -153,7 +153,7 @@ def test_the_rate_warms_up_in_every_leg(tmp_path: Path, records: Path, monkeypat
     monkeypatch.setattr(Learner, "step", step)
     lengths = []
     for _ in range(2):
-        open_run(tmp_path / "run", config(records)).train(TrainingTime(budget=1.0))
+        open_run(tmp_path / "run", config(records)).train(budget=1.0)
         lengths.append(len(shares))
     assert shares[: lengths[0]][:2] == shares[lengths[0] :][:2] == [pytest.approx(1 / 3), pytest.approx(2 / 3)]
 
@@ -186,7 +186,7 @@ def test_a_damaged_sample_file_loses_nothing(tmp_path: Path, records: Path, monk
 
     monkeypatch.setattr(opened.learner, "step", step)
     with pytest.raises(TrainingError, match=r"19-000001\.samples: not a sample file"):
-        opened.train(TrainingTime(budget=1e5))
+        opened.train(budget=1e5)
     assert load_checkpoint(run / CHECKPOINT, CPU).progress.step > 0
 
 
@@ -200,7 +200,7 @@ def test_a_loss_that_is_no_number_never_replaces_a_checkpoint(
     opened.learner.losses = {"total": torch.tensor(float("nan"))}
     monkeypatch.setattr(opened.learner, "step", lambda batch, share: None)
     with pytest.raises(TrainingError, match="no longer a number"):
-        opened.train(TrainingTime(budget=1e5))
+        opened.train(budget=1e5)
     assert load_checkpoint(folder / CHECKPOINT, CPU).progress.step == 2
 
 
@@ -218,7 +218,7 @@ def test_a_full_disk_does_not_end_a_run(
         saved(folder, checkpoint)
 
     monkeypatch.setattr(module, "save_checkpoint", save)
-    opened.train(TrainingTime(budget=1e5, pause_after=1.0))
+    opened.train(budget=1e5, pause_after=1.0)
     assert capsys.readouterr().err.count("No space left") == 2
     assert load_checkpoint(tmp_path / "run" / CHECKPOINT, CPU).progress.step > 2
 
@@ -234,7 +234,7 @@ def test_a_leg_ends_within_its_budget(tmp_path: Path, records: Path, monkeypatch
         saved(folder, checkpoint)
 
     monkeypatch.setattr(module, "save_checkpoint", save)
-    progress = open_run(tmp_path / "run", config(records)).train(TrainingTime(budget=20.0, began=-5.0))
+    progress = open_run(tmp_path / "run", config(records)).train(budget=20.0, began=-5.0)
     assert progress.spent == 1.0
     assert 2.0 < progress.reserved < 3.0
     assert 18.0 < clock.now - -5.0 <= 20.5
@@ -258,7 +258,7 @@ def test_batches_that_do_not_fit_are_halved(
         return original(batch, share)
 
     monkeypatch.setattr(opened.learner, "step", step)
-    progress = opened.train(TrainingTime(budget=1e5))
+    progress = opened.train(budget=1e5)
     assert sizes == [64, 32, 16, 16, 16]
     assert (progress.step, progress.samples, progress.records_drawn) == (3, 48, 48)
     assert capsys.readouterr().err.count("memory is full") == 2
@@ -272,7 +272,7 @@ def test_memory_for_no_batch_at_all_is_told(tmp_path: Path, records: Path, monke
 
     monkeypatch.setattr(opened.learner, "step", step)
     with pytest.raises(TrainingError, match="memory is full"):
-        opened.train(TrainingTime(budget=1e5))
+        opened.train(budget=1e5)
 
 
 def test_a_teacher_labels_records_games_and_sample_files(
@@ -327,7 +327,7 @@ def test_runs_that_cannot_start_say_why(
     tmp_path: Path, records: Path, changes: dict[str, object], complaint: str
 ) -> None:
     with pytest.raises(TrainingError) as caught:
-        open_run(tmp_path / "run", config(records, **changes)).train(TrainingTime(budget=1.0))
+        open_run(tmp_path / "run", config(records, **changes)).train(budget=1.0)
     assert complaint in str(caught.value)
     assert "\n" not in str(caught.value)
 
