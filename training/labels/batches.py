@@ -7,6 +7,7 @@ samples   sample files                         training/labels/samples.py
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -189,8 +190,7 @@ class BatchLoader:
         if data.records_share:
             self._records = RecordPositions(data.records, conditions, config.run.seed, self._workers)
             self._record_next = records_drawn
-            self._record_buffers = [self._allocate(config.run.batch, 19) for _ in range(AHEAD + 2)]
-            self._record_count = 0
+            self._record_buffers = itertools.cycle([self._allocate(config.run.batch, 19) for _ in range(AHEAD + 2)])
         self._games: dict[int, PolicyGames] = {}
         if data.play_share:
             for canvas in self._canvas_shares:
@@ -243,10 +243,9 @@ class BatchLoader:
     def _prepare_records(self, records: RecordPositions) -> None:
         """Have batches of records made in the background."""
         while len(self._record_batches) <= AHEAD:
-            positions = self._record_buffers[self._record_count % len(self._record_buffers)]
+            positions = next(self._record_buffers)
             self._record_batches.append(self._background.submit(records.fill, positions, self._record_next))
             self._record_next += len(positions.global_)
-            self._record_count += 1
 
     def _from_records(self) -> Batch:
         assert self._records is not None

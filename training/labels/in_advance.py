@@ -8,7 +8,6 @@ makes it: threads of this process, or the workers of a cluster.
 from __future__ import annotations
 
 import hashlib
-import io
 import itertools
 import threading
 import time
@@ -48,6 +47,7 @@ from training.labels.samples import (
     MAX_SAMPLES,
     Samples,
     concatenate,
+    decode_samples,
     encode_samples,
     next_path,
     pack_samples,
@@ -277,8 +277,7 @@ def label(
     def keep(unit: Unit, result: bytes) -> None:
         nonlocal there, new
         canvas, _ = _shape(unit)
-        with np.load(io.BytesIO(result), allow_pickle=False) as arrays:
-            length = len(arrays["known"])
+        length = decode_samples(result).length
         write_new(partial(next_path, folder, canvas or SIZE), result)
         del under_way[unit.key]
         there, new = there + length, new + length
@@ -287,25 +286,20 @@ def label(
         status.show(f"{there:,}{goal} positions labelled, {speed:,.0f}/s{words}")
 
     with interruptible() as stop:
-        pool = _pool(config, settings, inputs, stop, cluster)
+        pool: Pool | ClusterPool
+        if cluster is not None:
+            check_teacher(read_network(inputs.files["teacher"]), inputs.files["teacher"])
+            job = cluster.job("label", msgspec.json.encode(settings), inputs)
+            pool = cluster.pool(job, stop, needs=(PYTORCH,))
+        else:
+            labels = Labels(settings, inputs.files, config.run.device, stop)
+            inputs.check()
+            threads = 1 if choose_device(config.run.device).type == "cuda" else config.run.threads or usable_cores()
+            pool = Pool(threads, labels.do, stop=stop)
         started = time.monotonic()
         pool.run([UnitBatch("", missing())], keep)
     status.show(f"{new:,} positions labelled in {time.monotonic() - started:,.0f} s, {there:,} in all", final=True)
     return new
-
-
-def _pool(
-    config: TrainingConfig, settings: Settings, inputs: Inputs, stop: threading.Event, cluster: Cluster | None
-) -> Pool | ClusterPool:
-    """Return what does the units, here or on a cluster. Raises TrainingError, UserError and OSError."""
-    if cluster is not None:
-        check_teacher(read_network(inputs.files["teacher"]), inputs.files["teacher"])
-        job = cluster.job("label", msgspec.json.encode(settings), inputs)
-        return cluster.pool(job, stop, needs=(PYTORCH,))
-    labels = Labels(settings, inputs.files, config.run.device, stop)
-    inputs.check()
-    threads = 1 if choose_device(config.run.device).type == "cuda" else config.run.threads or usable_cores()
-    return Pool(threads, labels.do, stop=stop)
 
 
 def _samples(labelled: LabelledBatch, known: int) -> Samples:
