@@ -84,12 +84,6 @@ def test_a_resigned_game_has_a_winner_and_no_owners(loser: int, expected: list[f
     assert samples.reply.tolist() == [-1, -1]
 
 
-def test_an_undecided_game_is_worth_what_the_search_said() -> None:
-    samples = samples_from_game(Game(9, 9), [searched(0, BLACK)], 9, None, 1.0)
-    assert samples is not None
-    assert samples.value[0].tolist() == [0.75, 0.25, 0.0]
-
-
 def test_a_game_that_is_too_long_is_counted_where_area_counts() -> None:
     for rules, value, known in (("tromp-taylor", 0.0, HAS_OWNERSHIP), ("japanese", 0.75, 0)):
         game = Game(7, 7, preset(rules)[0], 7.5)
@@ -102,14 +96,13 @@ def test_a_game_that_is_too_long_is_counted_where_area_counts() -> None:
         assert samples.known[0] & HAS_OWNERSHIP == known
 
 
-def test_the_value_mixes_result_and_search() -> None:
-    samples = samples_from_game(wall_game(), [searched(0, BLACK)], 9, None, 0.5)
+@pytest.mark.parametrize(("game", "weight", "win"), [(Game(9, 9), 1.0, 0.75), (wall_game(), 0.5, 0.375)])
+def test_the_value_mixes_result_and_search(game: Game, weight: float, win: float) -> None:
+    """An undecided game is worth what the search said, and one without full searches leaves nothing."""
+    samples = samples_from_game(game, [searched(0, BLACK)], 9, None, weight)
     assert samples is not None
-    assert samples.value[0, WIN] == pytest.approx(0.375)
-
-
-def test_a_game_without_full_searches_leaves_nothing() -> None:
-    assert samples_from_game(wall_game(), [], 9, None, 1.0) is None
+    assert samples.value[0].tolist() == pytest.approx([win, 1.0 - win, 0.0])
+    assert samples_from_game(game, [], 9, None, weight) is None
 
 
 def written(folder: Path) -> Samples:

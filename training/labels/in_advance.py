@@ -54,14 +54,7 @@ from training.labels.samples import (
     units_in,
 )
 from training.network import check_teacher
-from training.positions.canvas import (
-    Positions,
-    batch_size_on,
-    new_positions,
-    read_canvas_shares,
-    sizes_on,
-    unlabelled,
-)
+from training.positions.canvas import Positions, batch_size_on, new_positions, read_canvas_shares, sizes_on, unlabelled
 from training.positions.game_conditions import choose_by_share, new_game_conditions
 from training.positions.policy_games import are_students, encode_games, new_games, play_moves, start_games
 from training.positions.records import SIZE, load_records

@@ -1,6 +1,5 @@
 """Sample files: what is written reads back, turned or not, and what is damaged is refused."""
 
-# ruff: noqa: E402
 from __future__ import annotations
 
 import io
@@ -14,7 +13,9 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.training.games import read_samples
+from tests.training.pytorch import torch  # noqa: F401
 from training.errors import TrainingError
+from training.labels.batches import ShuffleBuffer
 from training.labels.samples import (
     HAS_VALUE,
     Origin,
@@ -29,10 +30,6 @@ from training.labels.samples import (
     unpack_probabilities,
 )
 from training.yardstick import rows_of_samples
-
-torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
-
-from training.labels.batches import ShuffleBuffer
 
 ORIGIN = Origin(("teacher",), has_optimistic=True)
 

@@ -1,6 +1,5 @@
 """Checkpoints: whole or not at all, whatever happens while one is written."""
 
-# ruff: noqa: E402
 from __future__ import annotations
 
 import os
@@ -9,18 +8,11 @@ from pathlib import Path
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
-
+from tests.training.pytorch import torch
 from training.errors import TrainingError
 from training.files import CHECKPOINT
 from training.labels.samples import Origin
-from training.run.checkpoint import (
-    Checkpoint,
-    Progress,
-    is_within_leg,
-    load_checkpoint,
-    save_checkpoint,
-)
+from training.run.checkpoint import Checkpoint, Progress, is_within_leg, load_checkpoint, save_checkpoint
 from training.run.pack import LEG
 
 CPU = torch.device("cpu")

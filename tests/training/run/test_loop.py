@@ -1,10 +1,12 @@
-"""Whole runs, tiny: resumed to the step, in legs, with labels and without."""
+"""Whole runs, tiny: resumed to the step, killed, in legs, with labels and without; and what they say of their pace."""
 
-# ruff: noqa: E402
 from __future__ import annotations
 
 import json
 import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,14 +14,15 @@ from typing import NoReturn
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
-
 from nets.katago.writer import encode_model
 from nets.open import open_network
 from nobi_machine.progress import StatusLine
-from tests.training.games import read_samples
+from tests.clocks import Clock
+from tests.training.games import random_games, read_samples, write_records
 from tests.training.networks import NESTED, SHAPE, new_student
+from tests.training.pytorch import torch
 from tests.training.run.short_runs import config, set_clock, train_steps
+from training.config import describe, read_config
 from training.errors import TrainingError
 from training.files import CHECKPOINT, STUDENT
 from training.labels.batches import Batch, BatchLoader
@@ -27,8 +30,8 @@ from training.labels.in_advance import label
 from training.labels.samples import sample_files
 from training.network import Network
 from training.run import loop as module
-from training.run.checkpoint import Checkpoint, load_checkpoint
-from training.run.loop import open_run
+from training.run.checkpoint import Checkpoint, Progress, load_checkpoint
+from training.run.loop import DEVICE, POSITIONS, LegClock, Pace, open_run
 from training.run.trained_network import read_trained_network
 from training.student import learner
 from training.student.beginning import read_student
@@ -108,11 +111,9 @@ def test_a_network_without_its_state_is_begun_with(
 
 
 def test_batches_that_a_teacher_labelled_are_learned_from_again(
-    tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, records: Path, teacher: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(learner, "LabelMemory", partial(LabelMemory, kept=2))
-    teacher = tmp_path / "teacher.bin.gz"
-    teacher.write_bytes(encode_model(new_student().to_model("teacher", has_optimistic=True)))
     settings = config(records, teacher=str(teacher), repeats=3, balanced_share=0.0)
     progress = train_steps(tmp_path / "run", settings, 5, monkeypatch)
     assert progress.step == 5
@@ -173,9 +174,10 @@ def test_a_run_says_who_taught_it(tmp_path: Path, records: Path, monkeypatch: py
     assert (model.policy.second.weights[0] != model.policy.second.weights[1]).any()  # the optimistic policy is learned
 
 
-def test_a_damaged_sample_file_loses_nothing(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    teacher, samples, run = tmp_path / "teacher.bin.gz", tmp_path / "samples", tmp_path / "run"
-    teacher.write_bytes(encode_model(new_student().to_model("teacher", has_optimistic=True)))
+def test_a_damaged_sample_file_loses_nothing(
+    tmp_path: Path, records: Path, teacher: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    samples, run = tmp_path / "samples", tmp_path / "run"
     label(samples, config(records, teacher=str(teacher)), count=20)
     opened = open_run(run, config(records, records_share=0.0, samples_share=1.0, samples=(str(samples),)))
     original = opened.learner.step
@@ -276,10 +278,8 @@ def test_memory_for_no_batch_at_all_is_told(tmp_path: Path, records: Path, monke
 
 
 def test_a_teacher_labels_records_games_and_sample_files(
-    tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, records: Path, teacher: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    teacher = tmp_path / "teacher.bin.gz"
-    teacher.write_bytes(encode_model(new_student().to_model("teacher", has_optimistic=True)))
     settings = config(records, teacher=str(teacher), records_share=0.5, play_share=0.5, canvas_shares={"9": 1.0})
     progress = train_steps(tmp_path / "run", settings, 6, monkeypatch)
     assert 0 < progress.records_drawn < progress.samples
@@ -304,9 +304,9 @@ def test_a_teacher_labels_records_games_and_sample_files(
         assert torch.equal(one, other)
 
 
-def test_positions_with_balanced_komi_count(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    teacher = tmp_path / "teacher.bin.gz"
-    teacher.write_bytes(encode_model(new_student().to_model("teacher", has_optimistic=True)))
+def test_positions_with_balanced_komi_count(
+    tmp_path: Path, records: Path, teacher: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for share, samples in ((0.0, 8), (0.5, 12)):
         settings = config(records, teacher=str(teacher), balanced_share=share)
         assert train_steps(tmp_path / str(share), settings, 2, monkeypatch).samples == samples
@@ -338,3 +338,71 @@ def test_another_shape_cannot_go_on(tmp_path: Path, records: Path, monkeypatch: 
     wider = replace(settings, network=replace(SHAPE, channels=24))
     with pytest.raises(TrainingError, match="not of this network"):
         open_run(tmp_path / "run", wider)
+
+
+TRAIN = """
+import sys
+from pathlib import Path
+from training.config import read_config
+from training.run.loop import open_run
+open_run(Path(sys.argv[1]), read_config(Path(sys.argv[2]))).train(budget=1e5)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
+def test_a_killed_run_goes_on(tmp_path: Path) -> None:
+    run, file = tmp_path / "run", tmp_path / "training.toml"
+    settings = config(write_records(tmp_path / "games.npz", random_games(count=4, length=30, seed=2)))
+    always = replace(settings.run, save_every=1e-4)
+    file.write_text(describe(replace(settings, run=always)))
+    process = subprocess.Popen([sys.executable, "-c", TRAIN, run, file], stderr=subprocess.DEVNULL)
+    while not (run / CHECKPOINT).exists() and process.poll() is None:
+        time.sleep(0.02)
+    time.sleep(0.3)  # it saves nearly all of the time
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+    saved = load_checkpoint(run / CHECKPOINT, torch.device("cpu")).progress
+    assert saved.step > 0
+    assert open_run(run, read_config(file)).progress.step == saved.step
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(module, "time", clock)
+    return clock
+
+
+def test_speeds_and_waits_are_those_since_the_last_line(clock: Clock) -> None:
+    pace = Pace(learned=1000)
+    with pace.waiting(POSITIONS):
+        clock.now += 2.0
+    clock.now += 8.0
+    assert pace.speeds(made=50, learned=1200, copying=1.0) == (
+        20.0,
+        "5/s made  20/s learned  waits: positions 20%, copies 10%, device 0%",
+    )
+    with pace.waiting(DEVICE):
+        clock.now += 5.0
+    assert pace.speeds(made=100, learned=1200, copying=1.0) == (
+        0.0,
+        "10/s made  0/s learned  waits: positions 0%, copies 0%, device 100%",
+    )
+
+
+def test_a_legs_end_has_its_time(clock: Clock) -> None:
+    progress = Progress(leg_budget=100.0, leg_spent=20.0)
+    legs = LegClock(progress, began=-10.0)
+    legs.tick()
+    assert progress.leg_spent == 30.0  # what was before counts
+    legs.longest_save = 2.0
+    legs.reserve(unmeasured=10.0)
+    assert progress.reserved == pytest.approx(1.0 + 2 * 2.0 + 10.0)
+    legs.longest_measure = 4.0
+    legs.reserve(unmeasured=10.0)
+    assert progress.reserved == pytest.approx(1.0 + 2 * 2.0 + 4.0)
+    assert progress.spent == pytest.approx(30.0 / 91.0)
+    legs.longest_save = 1000.0
+    legs.reserve(unmeasured=0.0)
+    assert progress.reserved == 50.0

@@ -1,6 +1,5 @@
 """What a student begins as: a file, a part of one, random weights; and a run that begins with it."""
 
-# ruff: noqa: E402
 from __future__ import annotations
 
 import json
@@ -9,8 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
 from gtp_engine import cli
 from nets.embedded import network_file
@@ -21,6 +18,7 @@ from nets.open import open_network
 from tests.nets.random_networks import RandomNetwork
 from tests.training.games import random_games, write_records
 from tests.training.networks import NESTED, SHAPES, TRANSFORMER, inputs, new_student, untrained
+from tests.training.pytorch import torch
 from training.config import TrainingConfig
 from training.errors import TrainingError
 from training.files import CHECKPOINT, START, read_network

@@ -1,14 +1,12 @@
 """The loss: zero gradient where nothing is known, its minimum at the labels."""
 
-# ruff: noqa: E402
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
-
 from nets.evaluator import SHORTTERM_SCORE_ERROR, SHORTTERM_WINLOSS_ERROR, VAR_TIME_LEFT
+from tests.training.pytorch import torch
 from training.config import LossWeights
 from training.labels.batches import targets_from_samples
 from training.labels.samples import HAS_POLICY, HAS_SCORE, HAS_VALUE, pack_samples

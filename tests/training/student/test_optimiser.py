@@ -1,15 +1,13 @@
 """Optimisers: Muon's orthogonal updates, and the weights' average."""
 
-# ruff: noqa: E402
 from __future__ import annotations
 
 from copy import deepcopy
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
-
 from tests.training.networks import NESTED, untrained
+from tests.training.pytorch import torch
 from training.config import NetworkConfig, OptimiserConfig
 from training.network import Network
 from training.student.optimiser import OTHERS_RATE, POOLED_RATE, Average, Optimisers, is_large, orthogonal, rate_share
