@@ -368,8 +368,6 @@ class Network(nn.Module):
     def __init__(self, model: Model) -> None:
         """Build the network of a model of version 8 or later, without metadata."""
         super().__init__()
-        assert model.version >= OLDEST_TEACHER
-        assert model.trunk.metadata is None
         self.model = model
         self.name, self.pass_alive_under_suicide = model.name, model.pass_alive_under_suicide
         self.has_optimistic, self.has_errors = model.policy.channels > OPTIMISTIC, model.estimates_errors

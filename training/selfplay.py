@@ -24,15 +24,15 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules import board
 from go_rules.game import Game
-from go_rules.points import BLACK, EMPTY, N_POINTS, PASS, WHITE, board_points, point_at
+from go_rules.points import BLACK, EMPTY, PASS, WHITE, board_points, point_at
 from go_rules.position import HISTORY_MOVES
 from go_rules.rule_names import preset
 from go_rules.rules import SCORING_AREA, SCORING_TERRITORY
 from go_rules.scoring import final_owners
 from gtp_engine.cluster.tasks import Here
 from gtp_engine.version import VERSION
+from nets.bare_evaluation import superko_bans
 from nets.evaluator import (
     LEAD,
     LOSS,
@@ -87,8 +87,6 @@ USUAL_SHARE = 0.5
 its sizes."""
 MAX_LENGTH = 2.5
 """A game is given up after this many moves for each point of the board."""
-SAMPLES_A_FILE = 2048
-"""Samples in a file: fewer than labelling writes, since they take minutes to make."""
 RESIGN_TURNS = 3
 """A side resigns when this many of its successive searches find the game lost."""
 RESIGN_FREE = 0.5
@@ -135,11 +133,7 @@ def encode_game(game: Game, scratch: Scratch, canvas: int) -> tuple[NDArray[np.u
     float32[19], with superko bans."""
     size, now = game.width, game.length - 1
     planes, global_ = np.zeros((22, size, size), np.float32), np.zeros(19, np.float32)
-    legal = np.zeros(N_POINTS, np.int16)
-    count = board.legal_points(game.position, game.to_play, game.record, legal)
-    ban = np.zeros(N_POINTS, np.int8)
-    ban[legal[:count]] = 1
-    ban[[point for point in game.legal_moves(game.to_play) if point != PASS]] = 0
+    ban = superko_bans(game, game.to_play)
     encode(game.stack, now, game.to_play, game.record, 0.0, AT_ROOT, ban, scratch, planes, global_)
     spatial = np.zeros((22, canvas, canvas), np.uint8)
     spatial[:, :size, :size] = planes
@@ -424,7 +418,7 @@ def selfplay(
     count = done = 0
     with interruptible() as stop:
         table = Games(evaluator, config, leaves, stop)
-        writer = SampleWriter(folder, table.origin, SAMPLES_A_FILE)
+        writer = SampleWriter(folder, table.origin)
         known = units_in(folder)
         pool: Pool | ClusterPool = Pool(threads, table.do, stop=stop)
         if cluster is not None:

@@ -6,6 +6,7 @@ import dataclasses
 import os
 import signal
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -213,6 +214,14 @@ def test_games_of_records_are_searched(tmp_path: Path, monkeypatch: pytest.Monke
     assert 0.5 * searches < count / (8 if has_leaves else 1) < 1.5 * searches
 
 
+def play_once(data: DataConfig, is_stopped: bool = False) -> Samples | None:
+    stop = threading.Event()
+    if is_stopped:
+        stop.set()
+    with closing(SelfPlayWorker(ConstantEvaluator(), data, seed=1)) as player:
+        return player.play(stop)
+
+
 @pytest.mark.parametrize("rules", ["japanese", "ancient-territory", "chinese"])
 def test_dead_stones_are_taken_off_under_territory_rules(monkeypatch: pytest.MonkeyPatch, rules: str) -> None:
     """Two passes lead to the clean-up phases there, in which disputes are played out; nobody agrees on anything."""
@@ -225,9 +234,7 @@ def test_dead_stones_are_taken_off_under_territory_rules(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(Game, "play", play)
     data = dataclasses.replace(DATA, rules={rules: 1.0})
-    player = SelfPlayWorker(ConstantEvaluator(), data, seed=1)
-    player.play(threading.Event())
-    player.close()
+    play_once(data)
     assert games[-1].is_over
     assert len(games) == (2 if rules == "chinese" else 6)
     assert games[-1].rules.cleanup == (rules != "chinese")
@@ -236,18 +243,12 @@ def test_dead_stones_are_taken_off_under_territory_rules(monkeypatch: pytest.Mon
 @pytest.mark.slow
 @pytest.mark.parametrize("forgotten", [0.0, 1.0])
 def test_searched_positions_forget_their_history(forgotten: float) -> None:
-    player = SelfPlayWorker(ConstantEvaluator(), dataclasses.replace(DATA, forgotten=forgotten), seed=1)
-    samples = player.play(threading.Event())
-    player.close()
+    samples = play_once(dataclasses.replace(DATA, forgotten=forgotten))
     assert samples is not None
     moves = unpack_planes(samples.planes, 9)[:, LAST_MOVES:CAUGHT].any(axis=(1, 2, 3))
     assert moves.mean() > 0.8 if forgotten == 0.0 else not moves.any()  # some at the end hide a pass
 
 
 def test_games_can_be_stopped() -> None:
-    player = SelfPlayWorker(ConstantEvaluator(), DATA, seed=1)
-    stop = threading.Event()
-    stop.set()
     with pytest.raises(InterruptedError):
-        player.play(stop)
-    player.close()
+        play_once(DATA, is_stopped=True)

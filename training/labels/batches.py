@@ -24,7 +24,7 @@ from nobi_machine.progress import StatusLine
 from training.config import TrainingConfig
 from training.errors import TrainingError
 from training.labels.komi_balancing import KomiBalancing, draw_komi_balancing
-from training.labels.samples import FULL, SUFFIX, Chunk, Samples, SampleSources, concatenate, read_chunk, unpack_planes
+from training.labels.samples import SUFFIX, Chunk, Samples, SampleSources, concatenate, read_chunk, unpack_planes
 from training.labels.targets import Targets, targets_from_samples, turned
 from training.positions.canvas import (
     CANVASES,
@@ -49,8 +49,8 @@ STEPS = 1 << 32
 """More steps than any run has: games that begin at different steps get different random numbers."""
 FIRST_READ = 8
 """How many files of a canvas are read before the first batch."""
-SAMPLES_HELD = 24 * FULL
-"""How many samples of each canvas are in memory at once."""
+SAMPLES_HELD = 3 << 16
+"""How many samples of each canvas are in memory at once; on 19×19 they take 450 MB."""
 PASSES = 2.0
 """How often a sample is drawn, on average, before another file takes its file's place, if there are more."""
 
@@ -252,13 +252,13 @@ class BatchLoader:
         self._prepare_records(self._records)
         positions = self._record_batches.popleft().result()
         self.records_drawn += len(positions.global_)
-        return _batch(RECORDS, positions)
+        return batch_of(RECORDS, positions)
 
     def _from_games(self, canvas: int) -> Batch:
         games = self._games[canvas]
         group, positions = games.take()
         return replace(
-            _batch(f"{PLAY}{canvas}", positions),
+            batch_of(f"{PLAY}{canvas}", positions),
             play_on=partial(games.play_on, group),
             by_student=torch.from_numpy(games.by_student(group)),
         )
@@ -276,6 +276,7 @@ class BatchLoader:
         return Positions(*(torch.from_numpy(array).pin_memory().numpy() for array in positions))
 
 
-def _batch(source: str, positions: Positions) -> Batch:
+def batch_of(source: str, positions: Positions) -> Batch:
+    """Return a batch of positions that a teacher, or the record, is to label."""
     spatial, global_, labels = (torch.from_numpy(array) for array in positions)
     return Batch(source, spatial, global_, labels, None, positions.fills_canvas)

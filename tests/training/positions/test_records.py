@@ -21,6 +21,7 @@ from training.errors import TrainingError
 from training.positions.canvas import MOVE, OUTCOME, REPLY, Positions, new_positions
 from training.positions.game_conditions import new_game_conditions
 from training.positions.records import RecordPositions, load_records
+from training.positions.replay import Records
 from training.positions.workers import WorkerPool
 
 GAMES = random_games(count=3, length=40, seed=5)
@@ -39,6 +40,11 @@ def drawn(
     settings = {"deviating": 0.0, "handicap": 0.0, **config}
     records = RecordPositions(RecordsConfig(path=str(path), skip=0, **settings), conditions, seed, workers)
     return records.fill(new_positions(count, SIZE), first)
+
+
+def games_of(records: Records) -> list[list[int]]:
+    """The moves of each game."""
+    return [game.tolist() for game in np.split(records.moves, records.offsets[1:-1])]
 
 
 def replayed(cells: list[int]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -145,8 +151,7 @@ def test_handicap_games_begin_with_black_stones(tmp_path: Path, workers: WorkerP
 def test_passes_at_the_end_are_left_out(tmp_path: Path) -> None:
     path = write_records(tmp_path / "games.npz", [[3, 4, 361, 361, 5], [361, 7], [8, 361]])
     records = load_records(RecordsConfig(path=str(path)))
-    games = [records.moves[a:b].tolist() for a, b in zip(records.offsets, records.offsets[1:], strict=False)]
-    assert games == [[3, 4, 361], [361, 7], [8, 361]]
+    assert games_of(records) == [[3, 4, 361], [361, 7], [8, 361]]
 
 
 def test_the_first_games_can_be_kept_for_validation(tmp_path: Path) -> None:
@@ -236,8 +241,7 @@ def test_games_are_gathered_from_files_and_folders(tmp_path: Path, capsys: pytes
         assert f"1 left out: {reason}" in said.replace("in which ", "").replace("or stones set up", "")
 
     records = load_records(RecordsConfig(path=str(out)))
-    games = [records.moves[a:b].tolist() for a, b in zip(records.offsets, records.offsets[1:], strict=False)]
-    assert games == [[*GAME, 361], GAME, OTHER]
+    assert games_of(records) == [[*GAME, 361], GAME, OTHER]
     assert records.result.tolist() == [1, 0, -1]
     assert records.first_player.tolist() == [0, 0, 1]
     assert records.komi[[0, 2]].tolist() == [6.5, 7.5]
@@ -254,8 +258,7 @@ def test_all_games_of_a_collection_are_gathered(tmp_path: Path, capsys: pytest.C
     assert "2 left out: cannot be read" in said
     assert "1 left out: of fewer than 30 moves" in said
     records = load_records(RecordsConfig(path=str(out)))
-    games_read = [records.moves[a:b].tolist() for a, b in zip(records.offsets, records.offsets[1:], strict=False)]
-    assert games_read == [GAME, OTHER]
+    assert games_of(records) == [GAME, OTHER]
     content = out.read_bytes()
     assert cli.run(["records", str(out), str(tmp_path)]) == 1
     assert capsys.readouterr().err == f"nobi: {printable_path(out)}: exists already\n"

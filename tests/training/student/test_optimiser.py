@@ -6,7 +6,7 @@ from copy import deepcopy
 
 import pytest
 
-from tests.training.networks import NESTED, untrained
+from tests.training.networks import NESTED, SHAPES, untrained
 from tests.training.pytorch import torch
 from training.config import NetworkConfig, OptimiserConfig
 from training.network import Network
@@ -31,11 +31,10 @@ def test_orthogonal_has_singular_values_near_one(shape: tuple[int, ...]) -> None
     assert values.max() < 1.3
 
 
-def test_a_step_goes_downhill_and_moves_everything() -> None:
+@pytest.mark.parametrize("name", SHAPES)
+def test_steps_go_downhill_from_random_weights_and_move_everything(name: str) -> None:
     torch.manual_seed(1)
-    student = untrained(SHAPE)
-    for block in student.blocks:
-        torch.nn.init.normal_(block.second.weight, std=0.05)
+    student = untrained(SHAPES[name])
     optimisers = Optimisers(student, OptimiserConfig(rate=0.002, weight_decay=0.0))
     spatial, global_ = torch.rand(4, 22, 9, 9), torch.rand(4, 19)
     spatial[:, 0] = 1
