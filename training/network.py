@@ -312,12 +312,12 @@ class FeedForward(Transformer):
 class PolicyLayers(Part):
     """The policy head: POLICIES logits for each point and for the pass."""
 
-    LAYERS = ("first", "pooled", "pooled_norm", "first_norm", "pooled_to_bias", "second")
+    LAYERS: tuple[str, ...] = ("first", "pooled", "pooled_norm", "first_norm", "pooled_to_bias", "second")
     LAYERS += ("pass_first", "pass_bias", "pass_second")
 
     def __init__(self, head: PolicyHead) -> None:
         last = "pass_first" if head.pass_second is None else "pass_second"
-        passes = {last: _with_all(getattr(head, last).T).T}
+        passes: dict[str, Any] = {last: _with_all(getattr(head, last).T).T}
         super().__init__(replace(head, second=replace(head.second, weights=_with_all(head.second.weights)), **passes))
 
     def forward(self, x: Tensor, board: BoardMask) -> Tensor:

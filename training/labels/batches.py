@@ -119,14 +119,11 @@ class ShuffleBuffer:
         held = self._held[canvas]
         if not held:
             raise TrainingError(f"no sample files for boards of {canvas} lines")
-        lengths = np.cumsum([samples.length for _, samples in held])
-        places = generator.integers(0, lengths[-1], count)
-        parts = []
-        for number, (_, samples) in enumerate(held):
-            first = lengths[number] - samples.length
-            inside = places[(places >= first) & (places < lengths[number])] - first
-            if len(inside):
-                parts.append(samples.chosen(inside))
+        ends = np.cumsum([samples.length for _, samples in held])
+        places = generator.integers(0, ends[-1], count)
+        owners = np.searchsorted(ends, places, side="right")
+        # Below zero: counted from the end of a file's samples.
+        parts = [held[number][1].chosen(places[owners == number] - ends[number]) for number in np.unique(owners)]
         # In any order: parts of a batch, each with gradients of its own, should know as much as the others.
         joined = concatenate(parts).chosen(generator.permutation(count))
         self._drawn[canvas] += count

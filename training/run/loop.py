@@ -345,8 +345,9 @@ class Run:
     def _save(self) -> None:
         self._keep_files()
         learner = self.learner
-        states = (part.state_dict() for part in (learner.student, learner.average, learner.optimisers))
-        save_checkpoint(self._folder / CHECKPOINT, Checkpoint(*states, self.progress))
+        weights, average = learner.student.state_dict(), learner.average.state_dict()
+        state = Checkpoint(weights, average, learner.optimisers.state_dict(), self.progress)
+        save_checkpoint(self._folder / CHECKPOINT, state)
         self._saves += 1
 
     def _try_to_save(self) -> None:

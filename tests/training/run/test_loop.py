@@ -52,36 +52,27 @@ def test_an_interrupted_run_goes_on_to_the_step(tmp_path: Path, records: Path, m
         torch.testing.assert_close(other.weights[name], weights, rtol=0, atol=0)
 
 
-def test_a_leg_ends_with_a_network_and_the_next_goes_on(
-    tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    set_clock(monkeypatch)
-    folder = tmp_path / "run"
-    first = open_run(folder, config(records)).train(budget=2.0)
-    assert first.spent == 1.0
-    assert 18 <= first.step <= 20
-    network = open_network(folder / STUDENT, precision="fp32")
-    assert network.attributes.name == f"nobi-b3c16-s{first.samples}"
-    card = json.loads((folder / "student.json").read_text())
-    assert (card["positions"], card["steps"], card["teachers"]) == (first.samples, first.step, [])
-    second = load_checkpoint(folder / CHECKPOINT, CPU).progress
-    assert second.legs == 1
-    assert second.leg_budget == 0.0
-    assert second.step == first.step
-    assert (folder / "leg1.bin.gz").read_bytes() == (folder / STUDENT).read_bytes()
-    assert (folder / "progress.jsonl").exists()
-    assert read_trained_network(folder).model.name == network.attributes.name  # whatever the next leg begins with
-
-
-def test_a_leg_begins_with_the_network_of_the_last_one_and_nothing_else(
+def test_a_leg_ends_with_a_network_and_the_next_begins_with_it_and_nothing_else(
     tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_clock(monkeypatch)
     folder, settings = tmp_path / "run", config(records)
-    open_run(folder, settings).train(budget=2.0)
+    first = open_run(folder, settings).train(budget=2.0)
+    assert first.spent == 1.0
+    assert 18 <= first.step <= 20
+    name = open_network(folder / STUDENT, precision="fp32").attributes.name
+    assert name == f"nobi-b3c16-s{first.samples}"
+    card = json.loads((folder / "student.json").read_text())
+    assert (card["positions"], card["steps"], card["teachers"]) == (first.samples, first.step, [])
     checkpoint = load_checkpoint(folder / CHECKPOINT, CPU)
+    second = checkpoint.progress
+    assert (second.legs, second.leg_budget, second.step) == (1, 0.0, first.step)
     assert checkpoint.optimiser is None
     assert checkpoint.average is None
+    assert (folder / "leg1.bin.gz").read_bytes() == (folder / STUDENT).read_bytes()
+    assert (folder / "progress.jsonl").exists()
+    assert read_trained_network(folder).model.name == name  # whatever the next leg begins with
+
     learner = open_run(folder, settings).learner
     network = Network(read_student(folder / STUDENT))
     for student in (learner.student, learner.average.network):

@@ -77,7 +77,7 @@ def test_all_lies_in_one_folder(
         pack(tmp_path / "larger", without, {}, "3.12", 1 << 20)
 
 
-@pytest.mark.parametrize("missing", ["teacher", "records", "no records", "yardstick"])
+@pytest.mark.parametrize("missing", ["teacher", "records", "no records", "yardstick", "samples"])
 def test_errors_name_the_file_before_anything_is_downloaded(
     records: Path, teacher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str
 ) -> None:
@@ -86,9 +86,13 @@ def test_errors_name_the_file_before_anything_is_downloaded(
     path = {"records": str(nothing), "no records": ""}.get(missing, str(records))
     config = TrainingConfig(
         run=RunConfig(yardstick=str(nothing) if missing == "yardstick" else ""),
-        data=DataConfig(teacher=str(nothing if missing == "teacher" else teacher), records=RecordsConfig(path=path)),
+        data=DataConfig(
+            teacher=str(nothing if missing == "teacher" else teacher),
+            records=RecordsConfig(path=path),
+            samples_share=0.5 if missing == "samples" else 0.0,
+        ),
     )
-    named = {"no records": "data.records.path: no game records"}
+    named = {"no records": "data.records.path: no game records", "samples": "sample files do not travel"}
     with pytest.raises(TrainingError) as error:
         pack(out, config, {}, "3.12", ROOM)
     assert str(error.value).startswith(named.get(missing, f"{nothing}: No such file"))
@@ -110,11 +114,6 @@ def test_a_failure_leaves_nothing_in_the_way(records: Path, tmp_path: Path, monk
     with pytest.raises(TrainingError, match="exists already"):
         pack(out, config, {}, "3.12", ROOM)
     assert (out / "games.npz").exists()  # what another call made stays
-
-
-def test_samples_do_not_travel(tmp_path: Path) -> None:
-    with pytest.raises(TrainingError, match="sample files do not travel"):
-        pack(tmp_path / "out", TrainingConfig(data=DataConfig(samples_share=0.5)), {}, "3.12", ROOM)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed (extra `train`)")
