@@ -19,10 +19,20 @@ from nets.open import open_network
 from tests.nets.random_networks import RandomNetwork
 from tests.training.networks import inputs, padded
 from tests.training.pytorch import torch
-from training.attention import attend, rotated
 from training.errors import TrainingError
 from training.files import read_network
-from training.network import OPTIMISTIC, PLAIN, REPLY, SOFT, Network, NetworkEvaluation, evaluate_with, load_network
+from training.network import (
+    OPTIMISTIC,
+    PLAIN,
+    REPLY,
+    SOFT,
+    Network,
+    NetworkEvaluation,
+    attend,
+    evaluate_with,
+    load_network,
+    rotated,
+)
 from training.positions.canvas import OFF_BOARD
 
 GOLDEN = Path(__file__).parents[1] / "nets" / "golden_rows"
