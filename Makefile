@@ -28,7 +28,7 @@ help:
 	@echo 'make test                lint, types and tests, as CI runs them'
 	@echo 'make lint types tests    one of the three'
 	@echo 'make web-tests           the board in the browser, and its picture in docs (needs Chromium, and fonts for CJK)'
-	@echo 'make training-tests      install PyTorch too, and run the tests that need it: the other half of CI'
+	@echo 'make training-tests      install PyTorch too, and run the tests of training: the other half of CI'
 	@echo 'make conformance         other programs'"'"' own code against Nobi; it downloads them (ARGS="--visits 20")'
 	@echo 'make campaign-NAME       a long check from tests/campaigns (ARGS="..." passes options)'
 	@echo 'make weights RUN=folder     embed the network of a training run (ROWS=kata-rows-1024.npz measures it)'
@@ -70,7 +70,7 @@ tests: $(VENV)/.dev
 
 # What `make test` skips where PyTorch is missing: the files that ask for it.
 training-tests: $(VENV)/.train
-	$(BIN)/pytest -n $(JOBS) $$(grep -rl --include='*.py' 'importorskip("torch"' tests)
+	$(BIN)/pytest -n $(JOBS) tests/training
 
 # What our clients say and how they read the answers, then their own code: from the registries, each in a folder of its
 # own, or from checkouts (ARGS="--sources FOLDER"). A table counts the cases, and says what was skipped and why.

@@ -11,8 +11,6 @@ import argparse
 import json
 import time
 
-import numpy as np
-
 from go_rules.game import Game
 from go_rules.points import BLACK, NO_POINT
 from nobi_machine.jit import kernel
@@ -72,13 +70,9 @@ def main() -> None:
     parser.add_argument("--sizes", default="9,13,19")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    policies: dict[str, np.ndarray] = {
-        "uniform": new_policy(),
-        "guided": GUIDED,
-    }
     table = []
-    for size in (int(text) for text in options.sizes.split(",")):
-        for name, policy in policies.items():
+    for size in map(int, options.sizes.split(",")):
+        for name, policy in (("uniform", new_policy()), ("guided", GUIDED)):
             table.append({"size": size, "what": name, **measure(size, new_tools(1, policy), options.seconds)})
         table.append({"size": size, "what": "search", **measure_search(size, options.seconds)})
     if options.json:

@@ -219,7 +219,7 @@ def selfplay(
     """Let a network play against itself, and write what its searches found out, or how a teacher evaluates leaves of
     them, to sample files in OUT."""
     from nets.open import open_network
-    from training.selfplay import LeafLabels, Players, played_by
+    from training.selfplay import LeafLabels, Players
     from training.selfplay import selfplay as run
 
     if (teacher is None) != (leaves is None):
@@ -238,8 +238,7 @@ def selfplay(
         return
     with opened_cluster(cluster) as connected, folder_for_one(out):
         note(f"seed {seed}: the same command with --seed {seed} goes on where this one ends")
-        elsewhere = played_by(connected, players, inputs)
-        run(out, evaluator, data, games, 0, seed, labels, players, elsewhere, lambda: f", {connected.words()}")
+        run(out, evaluator, data, games, 0, seed, labels, players, (connected, inputs))
 
 
 @click.command()
@@ -283,7 +282,7 @@ def train(
         raise TrainingError("--without needs --from")
     _require_torch()
     from training.files import CHECKPOINT
-    from training.run.loop import TrainingTime, open_run
+    from training.run.loop import open_run
     from training.student.beginning import read_student
 
     with folder_for_one(run):
@@ -292,8 +291,7 @@ def train(
             source = None
         begun = None if source is None else (read_student(source, without), source)
         config = _settings_of_run(run, config_file, settings, source)
-        opened = open_run(run, config, None if settings else config_file, begun)
-        opened.train(TrainingTime(budget, pause_after, began))
+        open_run(run, config, None if settings else config_file, begun).train(budget, pause_after, began)
 
 
 @click.command()

@@ -11,7 +11,7 @@ attention read is kept at zero everywhere else, as it is outside the canvas.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,7 +28,6 @@ from nets.katago.model import (
     TERRITORY_FEATURE,
     Activation,
     AttentionBlock,
-    Block,
     BottleneckBlock,
     Convolution,
     FeedForwardBlock,
@@ -42,7 +41,6 @@ from nets.katago.model import (
     softplus_units,
 )
 from nets.katago.writer import VERSION
-from training.attention import attend, rotated
 from training.errors import TrainingError
 from training.files import read_network
 from training.positions.canvas import OFF_BOARD
@@ -153,27 +151,24 @@ class Multiply(nn.Linear):
 class Part(nn.Module):
     """A part of a network; its layers have the names of the fields of `source`, the same part as plain data."""
 
+    LAYERS: tuple[str, ...] = ()
+    """The fields of `source` that are layers or weights, in the order of the optimisers' state in checkpoints."""
+
     def __init__(self, source: Any) -> None:
         super().__init__()
         self.source = source
+        for name in self.LAYERS:
+            setattr(self, name, new_layer(getattr(source, name)))
 
     def to_model(self) -> Any:
         """Return the part as it is now."""
-        return replace(self.source, **self._learned())
-
-    def _learned(self) -> dict[str, Any]:
-        """Return the fields of `source` that this module has layers or weights for, as they are now."""
-        names = {field.name for field in fields(self.source)}
-        own = {name: part for name, part in (*self._modules.items(), *self._parameters.items()) if name in names}
-        return {name: _plain(part) for name, part in own.items()}
+        return replace(self.source, **{name: _plain(getattr(self, name)) for name in self.LAYERS})
 
 
 class Scaled(Part):
     """A batch norm as scale and bias, with its activation; points outside the board become zero."""
 
-    def __init__(self, norm: Normed) -> None:
-        super().__init__(norm)
-        self.scale, self.bias = learned(norm.scale), learned(norm.bias)
+    LAYERS = ("scale", "bias")
 
     def forward(self, x: Tensor, board: BoardMask) -> Tensor:
         """Scale and activate x [N, C, S, S]."""
@@ -184,9 +179,7 @@ class Scaled(Part):
 class Tip(Part):
     """The end of a trunk without batch norm: an RMS norm, of each point or of the board, and the activation."""
 
-    def __init__(self, tip: RmsTip) -> None:
-        super().__init__(tip)
-        self.gamma, self.beta = learned(tip.gamma), learned(tip.beta)
+    LAYERS = ("gamma", "beta")
 
     def forward(self, x: Tensor, board: BoardMask) -> Tensor:
         """Norm and activate x [N, C, S, S]."""
@@ -201,10 +194,7 @@ class Tip(Part):
 class Ordinary(Part):
     """A residual block of two convolutions."""
 
-    def __init__(self, block: OrdinaryBlock) -> None:
-        super().__init__(block)
-        self.before, self.between = Scaled(block.before), Scaled(block.between)
-        self.first, self.second = Convolve(block.first), Convolve(block.second)
+    LAYERS = ("before", "between", "first", "second")
 
     def forward(self, x: Tensor, board: BoardMask) -> Tensor:
         """Return x with what the block adds to it."""
@@ -214,11 +204,7 @@ class Ordinary(Part):
 class Pooling(Part):
     """A residual block in which some channels are pooled over the board and added to the others as a bias."""
 
-    def __init__(self, block: PoolingBlock) -> None:
-        super().__init__(block)
-        self.before, self.between, self.pooled_norm = map(Scaled, (block.before, block.between, block.pooled_norm))
-        self.first, self.pooled, self.second = map(Convolve, (block.first, block.pooled, block.second))
-        self.pooled_to_bias = Multiply(block.pooled_to_bias)
+    LAYERS = ("before", "between", "pooled_norm", "first", "pooled", "second", "pooled_to_bias")
 
     def forward(self, x: Tensor, board: BoardMask) -> Tensor:
         """Return x with what the block adds to it."""
@@ -231,11 +217,7 @@ class Pooling(Part):
 class Bottleneck(Part):
     """A residual block whose inside is a sequence of blocks with fewer channels."""
 
-    def __init__(self, block: BottleneckBlock) -> None:
-        super().__init__(block)
-        self.before, self.after = Scaled(block.before), Scaled(block.after)
-        self.narrow, self.widen = Convolve(block.narrow), Convolve(block.widen)
-        self.blocks = nn.ModuleList(new_block(inner) for inner in block.blocks)
+    LAYERS = ("before", "after", "narrow", "widen", "blocks")
 
     def forward(self, x: Tensor, board: BoardMask) -> Tensor:
         """Return x with what the block adds to it."""
@@ -267,11 +249,13 @@ class Transformer(Part):
         parts: tuple[Tensor, ...] = self.joined(normed).split(list(self.widths.values()), 2)
         return parts
 
-    def _learned(self) -> dict[str, Any]:
+    def to_model(self) -> Any:
+        """Return the part as it is now."""
         ends = np.cumsum(list(self.widths.values()))[:-1]
         parts = np.split(self.joined.to_model(), ends, axis=1)
-        read = {name: np.ascontiguousarray(part) for name, part in zip(self.widths, parts, strict=True)}
-        return {"norm": np.ones_like(self.source.norm), **read, self.WRITTEN: self.last.to_model()}
+        changed = {name: np.ascontiguousarray(part) for name, part in zip(self.widths, parts, strict=True)}
+        changed |= {"norm": np.ones_like(self.source.norm), self.WRITTEN: self.last.to_model()}
+        return replace(self.source, **changed)
 
 
 class Attention(Transformer):
@@ -327,19 +311,13 @@ class FeedForward(Transformer):
 class PolicyLayers(Part):
     """The policy head: POLICIES logits for each point and for the pass."""
 
+    LAYERS: tuple[str, ...] = ("first", "pooled", "pooled_norm", "first_norm", "pooled_to_bias", "second")
+    LAYERS += ("pass_first", "pass_bias", "pass_second")
+
     def __init__(self, head: PolicyHead) -> None:
-        super().__init__(head)
-        self.first, self.pooled = Convolve(head.first), Convolve(head.pooled)
-        self.pooled_norm, self.first_norm = Scaled(head.pooled_norm), Scaled(head.first_norm)
-        self.pooled_to_bias = Multiply(head.pooled_to_bias)
-        self.second = Convolve(replace(head.second, weights=_with_all(head.second.weights)))
-        self.pass_second = None
-        if head.pass_second is None:
-            self.pass_first = Multiply(_with_all(head.pass_first.T).T)
-        else:
-            assert head.pass_bias is not None
-            self.pass_first, self.pass_bias = Multiply(head.pass_first), learned(head.pass_bias)
-            self.pass_second = Multiply(_with_all(head.pass_second.T).T)
+        last = "pass_first" if head.pass_second is None else "pass_second"
+        passes: dict[str, Any] = {last: _with_all(getattr(head, last).T).T}
+        super().__init__(replace(head, second=replace(head.second, weights=_with_all(head.second.weights)), **passes))
 
     def forward(self, x: Tensor, board: BoardMask) -> Tensor:
         """Return logits [N, POLICIES, S*S + 1]."""
@@ -357,15 +335,10 @@ class PolicyLayers(Part):
 class ValueLayers(Part):
     """The value head: value, score and ownership."""
 
+    LAYERS = ("first", "norm", "hidden", "value", "score", "hidden_bias", "value_bias", "score_bias", "ownership")
+
     def __init__(self, model: Model) -> None:
-        head = model.value
-        super().__init__(head)
-        self.first, self.norm = Convolve(head.first), Scaled(head.norm)
-        self.hidden, self.value, self.score = map(Multiply, (head.hidden, head.value, head.score))
-        self.hidden_bias, self.value_bias, self.score_bias = map(
-            learned, (head.hidden_bias, head.value_bias, head.score_bias)
-        )
-        self.ownership = Convolve(head.ownership)
+        super().__init__(model.value)
         scale, (before, after, self.has_root) = model.multipliers, softplus_units(model.version, model.multipliers)
         for name, values in (
             ("before", [1.0, before[0], 1.0, *before[1:]]),
@@ -394,15 +367,12 @@ class Network(nn.Module):
     def __init__(self, model: Model) -> None:
         """Build the network of a model of version 8 or later, without metadata."""
         super().__init__()
-        assert model.version >= OLDEST_TEACHER
-        assert model.trunk.metadata is None
         self.model = model
         self.name, self.pass_alive_under_suicide = model.name, model.pass_alive_under_suicide
         self.has_optimistic, self.has_errors = model.policy.channels > OPTIMISTIC, model.estimates_errors
         trunk = model.trunk
-        self.stem, self.stem_global = Convolve(trunk.stem), Multiply(trunk.stem_global)
-        self.blocks = nn.ModuleList(new_block(block) for block in trunk.blocks)
-        self.tip = Scaled(trunk.tip) if isinstance(trunk.tip, Normed) else Tip(trunk.tip)
+        self.stem, self.stem_global = new_layer(trunk.stem), new_layer(trunk.stem_global)
+        self.blocks, self.tip = new_layer(trunk.blocks), new_layer(trunk.tip)
         self.policy, self.value = PolicyLayers(model.policy), ValueLayers(model)
         self.compiled_for: frozenset[tuple[int, int]] | None = None
         """Numbers of positions, and lines of their boards, for which compiled code of the blocks is used, and only
@@ -473,19 +443,27 @@ class Network(nn.Module):
         )
 
 
-KINDS: dict[type[Block], Callable[[Any], Part]] = {
+KINDS: dict[type, type[nn.Module]] = {
+    Convolution: Convolve,
+    Normed: Scaled,
+    RmsTip: Tip,
     OrdinaryBlock: Ordinary,
     PoolingBlock: Pooling,
     BottleneckBlock: Bottleneck,
     AttentionBlock: Attention,
     FeedForwardBlock: FeedForward,
 }
-"""The module of each kind of block."""
+"""The module of each kind of layer and block."""
 
 
-def new_block(block: Block) -> Part:
-    """Return a module that computes a block."""
-    return KINDS[type(block)](block)
+def new_layer(source: Any) -> Any:
+    """Return what computes a layer, a block or a sequence of blocks, or the weights of a vector; None if there is
+    none."""
+    if isinstance(source, tuple):
+        return nn.ModuleList(map(new_layer, source))
+    if isinstance(source, np.ndarray):
+        return Multiply(source) if source.ndim == 2 else learned(source)
+    return None if source is None else KINDS[type(source)](source)
 
 
 def check_teacher(model: Model, path: Path) -> None:
@@ -513,6 +491,63 @@ def evaluate_with(network: Network) -> Callable[[NDArray[np.float32], NDArray[np
         return Evaluation(*(part.cpu().contiguous().numpy() for part in parts))
 
     return evaluate
+
+
+def rotated(angle: Tensor, *parts: Tensor) -> tuple[Tensor, ...]:
+    """Rotate neighbouring pairs (a, b) of the last dimension by an angle: (a cos - b sin, a sin + b cos)."""
+    if angle.device.type == "cpu":  # as complex numbers an eighth of the time; compilers for GPUs do not know these
+        turns = torch.polar(torch.ones_like(angle), angle)
+        pairs = (part.unflatten(-1, (-1, 2)).float().contiguous() for part in parts)
+        products = (torch.view_as_real(torch.view_as_complex(each) * turns).flatten(-2) for each in pairs)
+        return tuple(each.to(part.dtype) for each, part in zip(products, parts, strict=True))
+    cosine, sine = angle.cos().to(parts[0].dtype), angle.sin().to(parts[0].dtype)
+    halves = (part.unflatten(-1, (-1, 2)).unbind(-1) for part in parts)
+    return tuple(torch.stack([a * cosine - b * sine, a * sine + b * cosine], -1).flatten(-2) for a, b in halves)
+
+
+def attend(query: Tensor, key: Tensor, value: Tensor, visible: Tensor | None) -> Tensor:
+    """Return the means of `value` [N, heads, P, E], weighted by the softmax of query · key / √D, both [N, heads, P, D].
+    Only points that are `visible` [N, 1, 1, P] count; None: all."""
+    if query.device.type == "cpu" and query.dtype == torch.bfloat16:
+        mixed: Tensor = _BoardByBoard.apply(query, key, value, visible)
+        return mixed
+    return functional.scaled_dot_product_attention(query, key, value, attn_mask=visible)
+
+
+class _BoardByBoard(torch.autograd.Function):
+    """Attention for one board after another, so that its scores stay in a core's cache; for the gradients they are
+    computed again. PyTorch's own takes 1.7 times as long in bf16."""
+
+    @staticmethod
+    @torch.amp.custom_fwd(device_type="cpu")
+    def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, visible: Tensor | None) -> Tensor:
+        query, key, value = (query * query.shape[3] ** -0.5).contiguous(), key.contiguous(), value.contiguous()
+        mixed = torch.empty_like(value)
+        for board in range(len(query)):
+            torch.bmm(_attention_weights(query[board], key[board], visible, board), value[board], out=mixed[board])
+        ctx.save_for_backward(query, key, value, visible, mixed)
+        return mixed
+
+    @staticmethod
+    @torch.amp.custom_bwd(device_type="cpu")
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        query, key, value, visible, mixed = ctx.saved_tensors
+        gradient = gradients[0].contiguous()
+        means = (gradient * mixed).sum(3, keepdim=True)
+        to_query, to_key, to_value = torch.empty_like(query), torch.empty_like(key), torch.empty_like(value)
+        for board in range(len(query)):
+            weights = _attention_weights(query[board], key[board], visible, board)
+            torch.bmm(weights.transpose(1, 2), gradient[board], out=to_value[board])
+            scores = torch.bmm(gradient[board], value[board].transpose(1, 2)).sub_(means[board]).mul_(weights)
+            torch.bmm(scores, key[board], out=to_query[board])
+            torch.bmm(scores.transpose(1, 2), query[board], out=to_key[board])
+        return to_query.mul_(query.shape[3] ** -0.5), to_key, to_value, None
+
+
+def _attention_weights(query: Tensor, key: Tensor, visible: Tensor | None, board: int) -> Tensor:
+    """Return the weights [heads, P, P] with which each point of a board sees the others."""
+    scores = torch.bmm(query, key.transpose(1, 2))
+    return (scores if visible is None else scores.masked_fill_(~visible[board], -torch.inf)).softmax(2)
 
 
 def learned(array: FloatArray) -> nn.Parameter:
@@ -567,5 +602,5 @@ def _array(parameter: Tensor) -> FloatArray:
 def _plain(part: Any) -> Any:
     """Return a layer, a part, a list of parts, or weights, as plain data."""
     if isinstance(part, nn.ModuleList):
-        return tuple(_plain(each) for each in part)
+        return tuple(map(_plain, part))
     return _array(part) if isinstance(part, Tensor) else part.to_model()

@@ -16,7 +16,7 @@ import dataclasses
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,15 +24,15 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules import board
 from go_rules.game import Game
-from go_rules.points import BLACK, EMPTY, N_POINTS, PASS, WHITE, board_points, point_at
+from go_rules.points import BLACK, EMPTY, PASS, WHITE, board_points, point_at
 from go_rules.position import HISTORY_MOVES
 from go_rules.rule_names import preset
 from go_rules.rules import SCORING_AREA, SCORING_TERRITORY
 from go_rules.scoring import final_owners
 from gtp_engine.cluster.tasks import Here
 from gtp_engine.version import VERSION
+from nets.bare_evaluation import superko_bans
 from nets.evaluator import (
     LEAD,
     LOSS,
@@ -87,8 +87,6 @@ USUAL_SHARE = 0.5
 its sizes."""
 MAX_LENGTH = 2.5
 """A game is given up after this many moves for each point of the board."""
-SAMPLES_A_FILE = 2048
-"""Samples in a file: fewer than labelling writes, since they take minutes to make."""
 RESIGN_TURNS = 3
 """A side resigns when this many of its successive searches find the game lost."""
 RESIGN_FREE = 0.5
@@ -102,26 +100,17 @@ FEWEST_VISITS = 2
 
 
 class SearchedPosition(NamedTuple):
-    """A position as network input, and the result of its search from the view of the side to move."""
+    """A position as network input, and the result of its search."""
 
     turn: int
     """The number of moves before the position."""
-    colour: int
-    """The side to move."""
     spatial: NDArray[np.uint8]
     """[22, S, S]"""
     global_: NDArray[np.float32]
     """[19]"""
     policy: NDArray[np.float32]
     """[S*S + 1] shares of the visits"""
-    winrate: float
-    """0 to 1"""
-    lead: float
-    """points"""
-    score: float
-    """expected final score in points"""
-    score_stdev: float
-    """points"""
+    result: SearchResult
 
 
 def searched_position(
@@ -136,17 +125,7 @@ def searched_position(
             policy[cell_at(move.point, canvas)] = move.visits
     if policy.sum() == 0:
         policy[cell_at(result.moves[0].point, canvas)] = 1
-    return SearchedPosition(
-        len(game.moves),
-        result.colour,
-        spatial,
-        global_,
-        policy / policy.sum(),
-        result.winrate,
-        result.lead,
-        result.score_mean,
-        result.score_stdev,
-    )
+    return SearchedPosition(len(game.moves), spatial, global_, policy / policy.sum(), result)
 
 
 def encode_game(game: Game, scratch: Scratch, canvas: int) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
@@ -154,11 +133,7 @@ def encode_game(game: Game, scratch: Scratch, canvas: int) -> tuple[NDArray[np.u
     float32[19], with superko bans."""
     size, now = game.width, game.length - 1
     planes, global_ = np.zeros((22, size, size), np.float32), np.zeros(19, np.float32)
-    legal = np.zeros(N_POINTS, np.int16)
-    count = board.legal_points(game.position, game.to_play, game.record, legal)
-    ban = np.zeros(N_POINTS, np.int8)
-    ban[legal[:count]] = 1
-    ban[[point for point in game.legal_moves(game.to_play) if point != PASS]] = 0
+    ban = superko_bans(game, game.to_play)
     encode(game.stack, now, game.to_play, game.record, 0.0, AT_ROOT, ban, scratch, planes, global_)
     spatial = np.zeros((22, canvas, canvas), np.uint8)
     spatial[:, :size, :size] = planes
@@ -193,20 +168,21 @@ def samples_from_game(
     value, score = np.zeros((count, 3), np.float32), np.zeros((count, SCORE_COLUMNS), np.float32)
     ownership, reply = np.zeros((count, cells), np.float32), np.full(count, -1, np.int16)
     for i, position in enumerate(positions):
-        won = white if position.colour == WHITE else -white
-        chance = position.winrate
+        found = position.result
+        won = white if found.colour == WHITE else -white
+        chance = found.winrate
         if is_decided:
             result = 1.0 if won > 0 else 0.5 if won == 0 else 0.0
             chance = result_weight * result + (1.0 - result_weight) * chance
         value[i, [WIN, LOSS]] = chance, 1.0 - chance
-        score[i, [SCORE_MEAN, SCORE_STDEV, LEAD]] = position.score, position.score_stdev, position.lead
+        score[i, [SCORE_MEAN, SCORE_STDEV, LEAD]] = found.score_mean, found.score_stdev, found.lead
         if position.turn + 1 < len(game.moves):
             reply[i] = cell_at(game.moves[position.turn + 1].point, canvas)
         if is_counted:
             score[i, SCORE_MEAN] = won
             for point in board_points(game.width, game.height):
                 if owners[point] != EMPTY:
-                    ownership[i, cell_at(point, canvas)] = 1.0 if owners[point] == position.colour else -1.0
+                    ownership[i, cell_at(point, canvas)] = 1.0 if owners[point] == found.colour else -1.0
     known = HAS_POLICY | HAS_VALUE | HAS_SCORE | (HAS_OWNERSHIP if is_counted else 0)
     return pack_samples(
         np.stack([position.spatial for position in positions]),
@@ -406,26 +382,15 @@ class Games:
         """Free nothing: what there is goes with the object."""
 
 
-MakePool = Callable[[threading.Event], "ClusterPool"]
-"""Makes what plays the games elsewhere, until an event is set."""
-
-
 def open_job(settings: bytes, files: Mapping[str, Path], here: Here) -> Games:
     """Open what games of self-play need on a worker of a cluster. Raises TrainingError and EvaluatorError."""
     players = msgspec.json.decode(settings, type=Players)
     config, device = players.config, here.configuration.engine.device
-
     if "records" in files:
         config = dataclasses.replace(config, records=dataclasses.replace(config.records, path=str(files["records"])))
     networks = {name: open_network(files[name], players.precision, device) for name in files if name != "records"}
     leaves = None if players.leaves is None else LeafLabels(networks["teacher"], players.leaves)
     return Games(networks["net"], config, leaves, here.stop)
-
-
-def played_by(cluster: Cluster, players: Players, inputs: Inputs) -> MakePool:
-    """Have games played by a cluster. `inputs`: the files of `players.networks`. Raises UserError and OSError."""
-    job = cluster.job("selfplay", msgspec.json.encode(players), inputs)
-    return lambda stop: cluster.pool(job, stop)
 
 
 def selfplay(
@@ -437,25 +402,27 @@ def selfplay(
     seed: int,
     leaves: LeafLabels | None = None,
     players: Players | None = None,
-    elsewhere: MakePool | None = None,
-    words: Callable[[], str] = str,
+    cluster: tuple[Cluster, Inputs] | None = None,
 ) -> int:
-    """Play `games` games in `threads` threads, or `elsewhere`, and write their samples to `folder`. Return the number
-    of samples. A game depends on the `seed`, its number and the `players`, not on the threads; one whose samples are in
-    the folder is not played again.
+    """Play `games` games in `threads` threads, or on a `cluster`, which gets the files of `players.networks`, and write
+    their samples to `folder`. Return the number of samples. A game depends on the `seed`, its number and the `players`,
+    not on the threads; one whose samples are in the folder is not played again.
 
-    Raises TrainingError, EvaluatorError, for a cluster UserError, and, once what was played until Ctrl-C is written,
-    KeyboardInterrupt.
+    Raises TrainingError, EvaluatorError, for a cluster UserError and OSError, and, once what was played until Ctrl-C is
+    written, KeyboardInterrupt.
     """
-    depends = "" if players is None else hashlib.sha256(msgspec.json.encode(players)).hexdigest()
+    described = b"" if players is None else msgspec.json.encode(players)
+    depends = hashlib.sha256(described).hexdigest() if described else ""
     status = StatusLine()
     started = time.monotonic()
     count = done = 0
     with interruptible() as stop:
         table = Games(evaluator, config, leaves, stop)
-        writer = SampleWriter(folder, table.origin, SAMPLES_A_FILE)
+        writer = SampleWriter(folder, table.origin)
         known = units_in(folder)
-        pool = Pool(threads, table.do, stop=stop) if elsewhere is None else elsewhere(stop)
+        pool: Pool | ClusterPool = Pool(threads, table.do, stop=stop)
+        if cluster is not None:
+            pool = cluster[0].pool(cluster[0].job("selfplay", described, cluster[1]), stop)
 
         def missing() -> Iterator[Unit]:
             nonlocal done
@@ -474,7 +441,8 @@ def selfplay(
                 count += samples.length
                 writer.add(samples, unit.key)
             speed = done / (time.monotonic() - started) * 60
-            status.show(f"{done} of {games} games, {count:,} samples, {speed:.1f} games a minute{words()}")
+            words = "" if cluster is None else f", {cluster[0].words()}"
+            status.show(f"{done} of {games} games, {count:,} samples, {speed:.1f} games a minute{words}")
 
         try:
             pool.run([Batch("", missing())], keep)

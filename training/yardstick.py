@@ -16,16 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nets.evaluator import (
-    GLOBAL_FEATURES,
-    LEAD,
-    LOSS,
-    SPATIAL_PLANES,
-    WIN,
-    Evaluation,
-    EvaluationRequest,
-    Evaluator,
-)
+from nets.evaluator import GLOBAL_FEATURES, LEAD, LOSS, SPATIAL_PLANES, WIN, Evaluation, EvaluationRequest, Evaluator
 from training.errors import TrainingError
 from training.files import read_arrays
 from training.labels.samples import (

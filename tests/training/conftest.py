@@ -23,3 +23,14 @@ def one_thread() -> None:
 def records(tmp_path: Path) -> Path:
     """A file of a few short games."""
     return write_records(tmp_path / "games.npz", random_games(count=4, length=30, seed=2))
+
+
+@pytest.fixture
+def teacher(tmp_path: Path) -> Path:
+    """A small network that can teach."""
+    from nets.katago.writer import encode_model
+    from tests.training.networks import new_student
+
+    path = tmp_path / "teacher.bin.gz"
+    path.write_bytes(encode_model(new_student().to_model("teacher", has_optimistic=True)))
+    return path

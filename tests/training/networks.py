@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import torch
-
+from tests.training.pytorch import torch
 from training.config import NetworkConfig
 from training.network import Network
 from training.student.beginning import random_model

@@ -1,6 +1,5 @@
 """The training commands of `nobi`, one after another: label, train, export, play, measure."""
 
-# ruff: noqa: E402
 from __future__ import annotations
 
 import os
@@ -10,13 +9,10 @@ from pathlib import Path
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
-
 from gtp_engine import cli
-from nets.katago.writer import encode_model
 from nets.open import open_network
 from tests.training.games import random_games, read_samples, write_records
-from tests.training.networks import new_student
+from tests.training.pytorch import torch  # noqa: F401
 from training.labels.samples import sample_files
 
 SETTINGS = {
@@ -32,9 +28,8 @@ def with_settings(*words: object, **changes: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_from_labels_to_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    teacher, run, samples, games = (tmp_path / name for name in ("teacher.bin.gz", "run", "samples", "games"))
-    teacher.write_bytes(encode_model(new_student().to_model("teacher", has_optimistic=True)))
+def test_from_labels_to_figures(tmp_path: Path, teacher: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run, samples, games = (tmp_path / name for name in ("run", "samples", "games"))
     label = with_settings("label", samples, "--count", 40, "--student", teacher, data__teacher=str(teacher))
     assert cli.run(label) == 0
     assert sum(read_samples(path).length for path in sample_files(samples)) >= 40

@@ -12,28 +12,20 @@ from training.errors import TrainingError
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_printed_defaults_are_the_defaults(tmp_path: Path) -> None:
-    path = tmp_path / "training.toml"
-    path.write_text(describe(), encoding="utf-8")
-    assert read_config(path) == TrainingConfig()
+OTHER = override(TrainingConfig(), ("run.batch=64", 'data.samples=["a", "b"]', "network.kind=nested"))
 
 
-def test_a_described_configuration_reads_back(tmp_path: Path) -> None:
-    config = override(TrainingConfig(), ("run.batch=64", 'data.samples=["a", "b"]', "network.kind=nested"))
+@pytest.mark.parametrize("config", [None, OTHER])
+def test_a_described_configuration_reads_back(tmp_path: Path, config: TrainingConfig | None) -> None:
     path = tmp_path / "training.toml"
     path.write_text(describe(config), encoding="utf-8")
-    assert read_config(path) == config
+    assert read_config(path) == (config or TrainingConfig())
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "docs" / "recipes").glob("*.toml")), ids=lambda path: path.stem)
 def test_the_recipes_are_configurations(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     read_config(path)
     assert capsys.readouterr().err == ""
-
-
-def test_a_text_may_have_quotation_marks() -> None:
-    for text in ("/a/b c.gz", '"/a/b c.gz"'):
-        assert override(TrainingConfig(), (f"data.teacher={text}",)).data.teacher == "/a/b c.gz"
 
 
 def test_a_network_that_is_there_says_what_a_file_leaves_out(tmp_path: Path) -> None:
@@ -52,6 +44,8 @@ def test_settings_are_read_as_toml_would() -> None:
     config = override(TrainingConfig(), ("network.blocks=20", 'data.canvas_shares={"9": 1.0}', "data.teacher=/a/b.gz"))
     assert (config.network.blocks, config.data.canvas_shares, config.data.teacher) == (20, {"9": 1.0}, "/a/b.gz")
     assert override(TrainingConfig(), ("data.canvas_shares={13 = 1.0}",)).data.canvas_shares == {"13": 1.0}
+    for text in ("/a/b c.gz", '"/a/b c.gz"'):
+        assert override(TrainingConfig(), (f"data.teacher={text}",)).data.teacher == "/a/b c.gz"
 
 
 @pytest.mark.parametrize(

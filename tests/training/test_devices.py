@@ -1,6 +1,5 @@
 """What a device is good at."""
 
-# ruff: noqa: E402
 from __future__ import annotations
 
 import itertools
@@ -8,8 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
-
+from tests.training.pytorch import torch
 from training import devices
 
 CPU = torch.device("cpu")

@@ -1,7 +1,6 @@
 """The network in PyTorch: every kind of file computes what was written into it, on canvases too, learns, and comes back
-through a file."""
+through a file; and attention as processors compute it."""
 
-# ruff: noqa: E402
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -12,8 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
-
 from nets.evaluator import Evaluation, EvaluationRequest
 from nets.katago.model import Model
 from nets.katago.reader import decompress, parse_model
@@ -21,9 +18,21 @@ from nets.katago.writer import encode_model
 from nets.open import open_network
 from tests.nets.random_networks import RandomNetwork
 from tests.training.networks import inputs, padded
+from tests.training.pytorch import torch
 from training.errors import TrainingError
 from training.files import read_network
-from training.network import OPTIMISTIC, PLAIN, REPLY, SOFT, Network, NetworkEvaluation, evaluate_with, load_network
+from training.network import (
+    OPTIMISTIC,
+    PLAIN,
+    REPLY,
+    SOFT,
+    Network,
+    NetworkEvaluation,
+    attend,
+    evaluate_with,
+    load_network,
+    rotated,
+)
 from training.positions.canvas import OFF_BOARD
 
 GOLDEN = Path(__file__).parents[1] / "nets" / "golden_rows"
@@ -231,3 +240,35 @@ def test_a_written_model_is_read_as_it_was(tmp_path: Path) -> None:
     for one, other in ((read.trunk.tip, model.trunk.tip), (read.policy.first_norm, model.policy.first_norm)):
         assert one.activation == other.activation
     assert replace(read.trunk.tip, gamma=0, beta=0) == replace(model.trunk.tip, gamma=0, beta=0)  # type: ignore
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_bf16_on_a_processor_mixes_and_learns_as_float32_does(masked: bool) -> None:
+    torch.manual_seed(1)
+    query, key, value = parts = [torch.randn(3, 2, 25, width).bfloat16().requires_grad_() for width in (8, 8, 6)]
+    exact = [part.detach().float().requires_grad_() for part in parts]
+    visible = torch.rand(3, 1, 1, 25) < 0.6 if masked else None
+    gradient = torch.randn(3, 2, 25, 6)
+    with torch.autocast("cpu", torch.bfloat16):
+        mixed = attend(query, key, value, visible)
+    wanted = torch.nn.functional.scaled_dot_product_attention(exact[0], exact[1], exact[2], attn_mask=visible)
+    assert mixed.dtype == torch.bfloat16
+    assert (mixed.float() - wanted).abs().max() < 0.03
+    found = torch.autograd.grad(mixed, parts, gradient.bfloat16())
+    for each, right in zip(found, torch.autograd.grad(wanted, exact, gradient), strict=True):
+        assert each.dtype == torch.bfloat16
+        assert (each.float() - right).abs().max() < 0.03 * right.abs().max()
+
+
+def test_pairs_are_rotated_by_their_angles_and_gradients_back() -> None:
+    torch.manual_seed(1)
+    x, gradient = torch.randn(2, 4, 3, 6, requires_grad=True), torch.randn(2, 4, 3, 6)
+    angle = torch.randn(4, 1, 3)
+    a, b, c, d = (each[..., half::2] for each in (x, gradient) for half in (0, 1))
+    cosine, sine = angle.cos(), angle.sin()
+    (result,) = rotated(angle, x)
+    torch.testing.assert_close(result[..., ::2], a * cosine - b * sine)
+    torch.testing.assert_close(result[..., 1::2], a * sine + b * cosine)
+    (back,) = torch.autograd.grad(result, x, gradient)
+    torch.testing.assert_close(back[..., ::2], c * cosine + d * sine)
+    torch.testing.assert_close(back[..., 1::2], d * cosine - c * sine)

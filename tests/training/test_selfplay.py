@@ -6,6 +6,7 @@ import dataclasses
 import os
 import signal
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from go_rules.points import BLACK, PASS, WHITE, column_of, point_at, row_of
 from go_rules.rule_names import preset
 from nets.evaluator import LOSS, SCORE_MEAN, WIN, ConstantEvaluator, Evaluation, EvaluationRequest
 from nets.features import CAUGHT, GLOBAL_KOMI, LAST_MOVES
+from search.result import SearchResult
 from tests.systems import PATIENCE, needs_signals
 from tests.training.games import random_games, read_samples, write_records
 from training.config import DataConfig, RecordsConfig, SelfplayConfig
@@ -40,7 +42,10 @@ def searched(turn: int, colour: int) -> SearchedPosition:
     policy = np.zeros(82, np.float32)
     policy[3] = 1
     planes: NDArray[np.uint8] = np.zeros((22, 9, 9), np.uint8)
-    return SearchedPosition(turn, colour, planes, np.zeros(19, np.float32), policy, 0.75, 2.0, 3.0, 5.0)
+    result = SearchResult(
+        colour, 8, winrate=0.75, utility=0.0, score_mean=3.0, score_stdev=5.0, lead=2.0, weight=8.0, moves=()
+    )
+    return SearchedPosition(turn, planes, np.zeros(19, np.float32), policy, result)
 
 
 def wall_game() -> Game:
@@ -80,12 +85,6 @@ def test_a_resigned_game_has_a_winner_and_no_owners(loser: int, expected: list[f
     assert samples.reply.tolist() == [-1, -1]
 
 
-def test_an_undecided_game_is_worth_what_the_search_said() -> None:
-    samples = samples_from_game(Game(9, 9), [searched(0, BLACK)], 9, None, 1.0)
-    assert samples is not None
-    assert samples.value[0].tolist() == [0.75, 0.25, 0.0]
-
-
 def test_a_game_that_is_too_long_is_counted_where_area_counts() -> None:
     for rules, value, known in (("tromp-taylor", 0.0, HAS_OWNERSHIP), ("japanese", 0.75, 0)):
         game = Game(7, 7, preset(rules)[0], 7.5)
@@ -98,14 +97,13 @@ def test_a_game_that_is_too_long_is_counted_where_area_counts() -> None:
         assert samples.known[0] & HAS_OWNERSHIP == known
 
 
-def test_the_value_mixes_result_and_search() -> None:
-    samples = samples_from_game(wall_game(), [searched(0, BLACK)], 9, None, 0.5)
+@pytest.mark.parametrize(("game", "weight", "win"), [(Game(9, 9), 1.0, 0.75), (wall_game(), 0.5, 0.375)])
+def test_the_value_mixes_result_and_search(game: Game, weight: float, win: float) -> None:
+    """An undecided game is worth what the search said, and one without full searches leaves nothing."""
+    samples = samples_from_game(game, [searched(0, BLACK)], 9, None, weight)
     assert samples is not None
-    assert samples.value[0, WIN] == pytest.approx(0.375)
-
-
-def test_a_game_without_full_searches_leaves_nothing() -> None:
-    assert samples_from_game(wall_game(), [], 9, None, 1.0) is None
+    assert samples.value[0].tolist() == pytest.approx([win, 1.0 - win, 0.0])
+    assert samples_from_game(game, [], 9, None, weight) is None
 
 
 def written(folder: Path) -> Samples:
@@ -216,6 +214,14 @@ def test_games_of_records_are_searched(tmp_path: Path, monkeypatch: pytest.Monke
     assert 0.5 * searches < count / (8 if has_leaves else 1) < 1.5 * searches
 
 
+def play_once(data: DataConfig, is_stopped: bool = False) -> Samples | None:
+    stop = threading.Event()
+    if is_stopped:
+        stop.set()
+    with closing(SelfPlayWorker(ConstantEvaluator(), data, seed=1)) as player:
+        return player.play(stop)
+
+
 @pytest.mark.parametrize("rules", ["japanese", "ancient-territory", "chinese"])
 def test_dead_stones_are_taken_off_under_territory_rules(monkeypatch: pytest.MonkeyPatch, rules: str) -> None:
     """Two passes lead to the clean-up phases there, in which disputes are played out; nobody agrees on anything."""
@@ -228,9 +234,7 @@ def test_dead_stones_are_taken_off_under_territory_rules(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(Game, "play", play)
     data = dataclasses.replace(DATA, rules={rules: 1.0})
-    player = SelfPlayWorker(ConstantEvaluator(), data, seed=1)
-    player.play(threading.Event())
-    player.close()
+    play_once(data)
     assert games[-1].is_over
     assert len(games) == (2 if rules == "chinese" else 6)
     assert games[-1].rules.cleanup == (rules != "chinese")
@@ -239,18 +243,12 @@ def test_dead_stones_are_taken_off_under_territory_rules(monkeypatch: pytest.Mon
 @pytest.mark.slow
 @pytest.mark.parametrize("forgotten", [0.0, 1.0])
 def test_searched_positions_forget_their_history(forgotten: float) -> None:
-    player = SelfPlayWorker(ConstantEvaluator(), dataclasses.replace(DATA, forgotten=forgotten), seed=1)
-    samples = player.play(threading.Event())
-    player.close()
+    samples = play_once(dataclasses.replace(DATA, forgotten=forgotten))
     assert samples is not None
     moves = unpack_planes(samples.planes, 9)[:, LAST_MOVES:CAUGHT].any(axis=(1, 2, 3))
     assert moves.mean() > 0.8 if forgotten == 0.0 else not moves.any()  # some at the end hide a pass
 
 
 def test_games_can_be_stopped() -> None:
-    player = SelfPlayWorker(ConstantEvaluator(), DATA, seed=1)
-    stop = threading.Event()
-    stop.set()
     with pytest.raises(InterruptedError):
-        player.play(stop)
-    player.close()
+        play_once(DATA, is_stopped=True)

@@ -13,15 +13,7 @@ from gtp_engine import cli
 from nets.evaluator import LEAD, LOSS, WIN, Evaluation
 from nets.open import open_network
 from training.errors import TrainingError
-from training.labels.samples import (
-    HAS_POLICY,
-    HAS_VALUE,
-    Origin,
-    Samples,
-    encode_samples,
-    pack_planes,
-    pack_probabilities,
-)
+from training.labels.samples import HAS_POLICY, HAS_VALUE, Origin, encode_samples, pack_samples
 from training.yardstick import evaluate_function, load_yardstick, measure_rows, rows_of_samples
 
 
@@ -88,11 +80,9 @@ def write_samples(folder: Path) -> Path:
     policy[0, [0, 81]] = 0.5  # the pass comes last, after cells outside the board
     policy[1, 1] = 1.0
     value = np.array([[1, 0, 0], [0.25, 0.75, 0]], np.float32)
-    samples = Samples(
-        pack_planes(planes), np.zeros((2, 19), np.float32), pack_probabilities(policy), np.zeros((2, 82), np.uint8),
-        np.full(2, -1, np.int16), value, np.zeros((2, 6), np.float32), np.zeros((2, 81), np.int8),
-        np.full(2, HAS_POLICY | HAS_VALUE, np.uint8),
-    )  # fmt: skip
+    numbers, score, ownership = (np.zeros((2, width), np.float32) for width in (19, 6, 81))
+    known = np.full(2, HAS_POLICY | HAS_VALUE, np.uint8)
+    samples = pack_samples(planes, numbers, policy, value, score, ownership, known)
     (folder / "09-000000.samples").write_bytes(encode_samples(samples, Origin()))
     return folder
 

@@ -7,6 +7,7 @@ samples   sample files                         training/labels/samples.py
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -23,7 +24,7 @@ from nobi_machine.progress import StatusLine
 from training.config import TrainingConfig
 from training.errors import TrainingError
 from training.labels.komi_balancing import KomiBalancing, draw_komi_balancing
-from training.labels.samples import FULL, SUFFIX, Chunk, Samples, SampleSources, concatenate, read_chunk, unpack_planes
+from training.labels.samples import SUFFIX, Chunk, Samples, SampleSources, concatenate, read_chunk, unpack_planes
 from training.labels.targets import Targets, targets_from_samples, turned
 from training.positions.canvas import (
     CANVASES,
@@ -48,8 +49,8 @@ STEPS = 1 << 32
 """More steps than any run has: games that begin at different steps get different random numbers."""
 FIRST_READ = 8
 """How many files of a canvas are read before the first batch."""
-SAMPLES_HELD = 24 * FULL
-"""How many samples of each canvas are in memory at once."""
+SAMPLES_HELD = 3 << 16
+"""How many samples of each canvas are in memory at once; on 19×19 they take 450 MB."""
 PASSES = 2.0
 """How often a sample is drawn, on average, before another file takes its file's place, if there are more."""
 
@@ -118,14 +119,11 @@ class ShuffleBuffer:
         held = self._held[canvas]
         if not held:
             raise TrainingError(f"no sample files for boards of {canvas} lines")
-        lengths = np.cumsum([samples.length for _, samples in held])
-        places = generator.integers(0, lengths[-1], count)
-        parts = []
-        for number, (_, samples) in enumerate(held):
-            first = lengths[number] - samples.length
-            inside = places[(places >= first) & (places < lengths[number])] - first
-            if len(inside):
-                parts.append(samples.chosen(inside))
+        ends = np.cumsum([samples.length for _, samples in held])
+        places = generator.integers(0, ends[-1], count)
+        owners = np.searchsorted(ends, places, side="right")
+        # Below zero: counted from the end of a file's samples.
+        parts = [held[number][1].chosen(places[owners == number] - ends[number]) for number in np.unique(owners)]
         # In any order: parts of a batch, each with gradients of its own, should know as much as the others.
         joined = concatenate(parts).chosen(generator.permutation(count))
         self._drawn[canvas] += count
@@ -189,8 +187,7 @@ class BatchLoader:
         if data.records_share:
             self._records = RecordPositions(data.records, conditions, config.run.seed, self._workers)
             self._record_next = records_drawn
-            self._record_buffers = [self._allocate(config.run.batch, 19) for _ in range(AHEAD + 2)]
-            self._record_count = 0
+            self._record_buffers = itertools.cycle([self._allocate(config.run.batch, 19) for _ in range(AHEAD + 2)])
         self._games: dict[int, PolicyGames] = {}
         if data.play_share:
             for canvas in self._canvas_shares:
@@ -243,23 +240,22 @@ class BatchLoader:
     def _prepare_records(self, records: RecordPositions) -> None:
         """Have batches of records made in the background."""
         while len(self._record_batches) <= AHEAD:
-            positions = self._record_buffers[self._record_count % len(self._record_buffers)]
+            positions = next(self._record_buffers)
             self._record_batches.append(self._background.submit(records.fill, positions, self._record_next))
             self._record_next += len(positions.global_)
-            self._record_count += 1
 
     def _from_records(self) -> Batch:
         assert self._records is not None
         self._prepare_records(self._records)
         positions = self._record_batches.popleft().result()
         self.records_drawn += len(positions.global_)
-        return _batch(RECORDS, positions)
+        return batch_of(RECORDS, positions)
 
     def _from_games(self, canvas: int) -> Batch:
         games = self._games[canvas]
         group, positions = games.take()
         return replace(
-            _batch(f"{PLAY}{canvas}", positions),
+            batch_of(f"{PLAY}{canvas}", positions),
             play_on=partial(games.play_on, group),
             by_student=torch.from_numpy(games.by_student(group)),
         )
@@ -277,6 +273,7 @@ class BatchLoader:
         return Positions(*(torch.from_numpy(array).pin_memory().numpy() for array in positions))
 
 
-def _batch(source: str, positions: Positions) -> Batch:
+def batch_of(source: str, positions: Positions) -> Batch:
+    """Return a batch of positions that a teacher, or the record, is to label."""
     spatial, global_, labels = (torch.from_numpy(array) for array in positions)
     return Batch(source, spatial, global_, labels, None, positions.fills_canvas)

@@ -8,7 +8,6 @@ makes it: threads of this process, or the workers of a cluster.
 from __future__ import annotations
 
 import hashlib
-import io
 import itertools
 import threading
 import time
@@ -35,7 +34,7 @@ from training.config import DataConfig, RunConfig, TrainingConfig
 from training.devices import choose_device
 from training.errors import TrainingError
 from training.files import make_folder, read_network, write_new
-from training.labels.batches import PLAY, RECORDS, Batch
+from training.labels.batches import PLAY, RECORDS, batch_of
 from training.labels.komi_balancing import draw_komi_balancing
 from training.labels.labelling import AT_ONCE, LabelledBatch, Labeller, open_teacher
 from training.labels.samples import (
@@ -48,20 +47,14 @@ from training.labels.samples import (
     MAX_SAMPLES,
     Samples,
     concatenate,
+    decode_samples,
     encode_samples,
     next_path,
     pack_samples,
     units_in,
 )
 from training.network import check_teacher
-from training.positions.canvas import (
-    Positions,
-    batch_size_on,
-    new_positions,
-    read_canvas_shares,
-    sizes_on,
-    unlabelled,
-)
+from training.positions.canvas import Positions, batch_size_on, new_positions, read_canvas_shares, sizes_on, unlabelled
 from training.positions.game_conditions import choose_by_share, new_game_conditions
 from training.positions.policy_games import are_students, encode_games, new_games, play_moves, start_games
 from training.positions.records import SIZE, load_records
@@ -166,9 +159,7 @@ class Labels:
                 games, numbers = games.chosen(is_going), numbers[is_going]
 
     def _labelled(self, source: str, positions: Positions, generator: np.random.Generator) -> LabelledBatch:
-        data, count = self._data, len(positions.global_)
-        spatial, global_, labels = (torch.from_numpy(array) for array in positions)
-        batch = Batch(source, spatial, global_, labels, None, positions.fills_canvas)
+        data, count, batch = self._data, len(positions.global_), batch_of(source, positions)
         if data.balanced_share:
             balancing = draw_komi_balancing(count, generator, data.doublings_share)
             balanced = int(data.balanced_share * count + generator.random())
@@ -198,29 +189,26 @@ def open_job(settings: bytes, files: Mapping[str, Path], here: Here) -> Labels:
     return Labels(msgspec.json.decode(settings, type=Settings), files, device, here.stop)
 
 
-class _Plan:
-    """The units of a configuration, numbered from 0."""
+def _units(config: TrainingConfig, settings: Settings) -> Iterator[tuple[Unit, float]]:
+    """Return the units of a configuration, each with how many samples it makes, about. Raises TrainingError."""
+    data, seed = config.data, config.run.seed
+    depends = hashlib.sha256(msgspec.json.encode(settings)).hexdigest()
+    canvas_shares = read_canvas_shares(data.canvas_shares)
+    total = sum(canvas_shares.values())
+    shares = {canvas: data.play_share * share / total / canvas**2 for canvas, share in canvas_shares.items()}
+    shares[0] = data.records_share / SIZE**2
+    if not any(shares.values()):
+        raise TrainingError("data: neither records nor games by policy have a share above 0")
+    at_once = min(config.run.batch, MOST_AT_ONCE[choose_device(config.run.device).type])
 
-    def __init__(self, config: TrainingConfig, settings: Settings) -> None:
-        """Raises TrainingError."""
-        data, self._seed = config.data, config.run.seed
-        self._depends = hashlib.sha256(msgspec.json.encode(settings)).hexdigest()
-        shares = read_canvas_shares(data.canvas_shares)
-        total = sum(shares.values())
-        self._shares = {canvas: data.play_share * share / total / canvas**2 for canvas, share in shares.items()}
-        self._shares[0] = data.records_share / SIZE**2
-        if not any(self._shares.values()):
-            raise TrainingError("data: neither records nor games by policy have a share above 0")
-        most = MOST_AT_ONCE[choose_device(config.run.device).type]
-        self._at_once, self._again = min(config.run.batch, most), 1.0 + data.balanced_share
-
-    def unit(self, number: int) -> tuple[Unit, float]:
-        """Return a unit, and how many samples it makes, about."""
-        canvas = choose_by_share(self._shares, np.random.default_rng((self._seed, number)))
-        games = batch_size_on(canvas or SIZE, self._at_once)
-        arguments = msgspec.json.encode((self._seed, number, canvas, games, self._depends))
+    def unit(number: int) -> tuple[Unit, float]:
+        canvas = choose_by_share(shares, np.random.default_rng((seed, number)))
+        games = batch_size_on(canvas or SIZE, at_once)
+        arguments = msgspec.json.encode((seed, number, canvas, games, depends))
         length = GAME_LENGTH * (canvas or SIZE) ** 2
-        return Unit(f"labels {number + 1}", "label", arguments), games * length * self._again
+        return Unit(f"labels {number + 1}", "label", arguments), games * length * (1.0 + data.balanced_share)
+
+    return map(unit, itertools.count())
 
 
 def _shape(unit: Unit) -> tuple[int, int]:
@@ -254,7 +242,7 @@ def label(
     inputs = Inputs(files)
     nameless = replace(data, teacher="", samples=(), records=replace(data.records, path=""))
     settings = Settings(hashes=inputs.hashes, precision=config.run.precision, config=nameless)
-    plan = _Plan(config, settings)
+    units = _units(config, settings)
     make_folder(folder)
     known = units_in(folder)
     status = StatusLine()
@@ -262,8 +250,7 @@ def label(
 
     def missing() -> Iterator[Unit]:
         nonlocal there
-        for number in itertools.count():
-            unit, size = plan.unit(number)
+        for unit, size in units:
             if count is not None and there + sum(under_way.values()) >= count:
                 return
             if seconds is not None and time.monotonic() - started >= seconds:
@@ -277,8 +264,7 @@ def label(
     def keep(unit: Unit, result: bytes) -> None:
         nonlocal there, new
         canvas, _ = _shape(unit)
-        with np.load(io.BytesIO(result), allow_pickle=False) as arrays:
-            length = len(arrays["known"])
+        length = decode_samples(result).length
         write_new(partial(next_path, folder, canvas or SIZE), result)
         del under_way[unit.key]
         there, new = there + length, new + length
@@ -287,25 +273,20 @@ def label(
         status.show(f"{there:,}{goal} positions labelled, {speed:,.0f}/s{words}")
 
     with interruptible() as stop:
-        pool = _pool(config, settings, inputs, stop, cluster)
+        pool: Pool | ClusterPool
+        if cluster is not None:
+            check_teacher(read_network(inputs.files["teacher"]), inputs.files["teacher"])
+            job = cluster.job("label", msgspec.json.encode(settings), inputs)
+            pool = cluster.pool(job, stop, needs=(PYTORCH,))
+        else:
+            labels = Labels(settings, inputs.files, config.run.device, stop)
+            inputs.check()
+            threads = 1 if choose_device(config.run.device).type == "cuda" else config.run.threads or usable_cores()
+            pool = Pool(threads, labels.do, stop=stop)
         started = time.monotonic()
         pool.run([UnitBatch("", missing())], keep)
     status.show(f"{new:,} positions labelled in {time.monotonic() - started:,.0f} s, {there:,} in all", final=True)
     return new
-
-
-def _pool(
-    config: TrainingConfig, settings: Settings, inputs: Inputs, stop: threading.Event, cluster: Cluster | None
-) -> Pool | ClusterPool:
-    """Return what does the units, here or on a cluster. Raises TrainingError, UserError and OSError."""
-    if cluster is not None:
-        check_teacher(read_network(inputs.files["teacher"]), inputs.files["teacher"])
-        job = cluster.job("label", msgspec.json.encode(settings), inputs)
-        return cluster.pool(job, stop, needs=(PYTORCH,))
-    labels = Labels(settings, inputs.files, config.run.device, stop)
-    inputs.check()
-    threads = 1 if choose_device(config.run.device).type == "cuda" else config.run.threads or usable_cores()
-    return Pool(threads, labels.do, stop=stop)
 
 
 def _samples(labelled: LabelledBatch, known: int) -> Samples:

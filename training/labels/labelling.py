@@ -23,7 +23,7 @@ from training.config import TrainingConfig
 from training.devices import Compilation, choose_device, is_faster_in_bf16, place_on
 from training.errors import TrainingError
 from training.files import read_network
-from training.labels.batches import Batch, BatchLoader
+from training.labels.batches import Batch
 from training.labels.komi_balancing import choose_balanced, with_balanced_komi
 from training.labels.samples import Origin
 from training.labels.targets import Targets, targets_from_records, targets_from_teacher
@@ -94,25 +94,20 @@ Teacher: TypeAlias = "Network | NativeTeacher"
 def open_teacher(path: Path, device: torch.device, threads: int = 0) -> Teacher:
     """Open a KataGo network as a teacher. Where the engine would run it in 16 bits on a processor, its kernels do, on
     `threads` threads; 0 means one for each core. Raises TrainingError."""
-    native = _native_teacher(path, threads or usable_cores()) if device.type == "cpu" else None
-    return native or place_on(load_network(path), device)
+    if device.type == "cpu":
+        # Not above: what converts networks for the engine is large, and training on a GPU needs none of it.
+        from nets.native.evaluator import NativeEvaluator
+        from nets.open import open_network
 
-
-def _native_teacher(path: Path, threads: int) -> NativeTeacher | None:
-    """Open a teacher on the engine's kernels, or return None where these do not run it. Raises TrainingError."""
-    # Not above: what converts networks for the engine is large, and training on a GPU needs none of it.
-    from nets.native.evaluator import NativeEvaluator
-    from nets.open import open_network
-
-    model = read_network(path)
-    check_teacher(model, path)
-    try:
-        evaluator = open_network(path, "auto", "cpu")
-    except EvaluatorError as error:
-        raise TrainingError(str(error)) from None
-    if not isinstance(evaluator, NativeEvaluator):
-        return None
-    return NativeTeacher(evaluator, model.estimates_errors, threads)
+        model = read_network(path)
+        check_teacher(model, path)
+        try:
+            evaluator = open_network(path, "auto", "cpu")
+        except EvaluatorError as error:
+            raise TrainingError(str(error)) from None
+        if isinstance(evaluator, NativeEvaluator):
+            return NativeTeacher(evaluator, model.estimates_errors, threads or usable_cores())
+    return place_on(load_network(path), device)
 
 
 WARM_UP = ((19, 19), (13, 13), (13, 10))
@@ -162,18 +157,6 @@ class Labeller:
         if self.teacher is None:
             return Origin()
         return Origin((self.teacher.name,), self.teacher.has_optimistic, self.teacher.pass_alive_under_suicide)
-
-    def batches(self, records_drawn: int, first_step: int) -> BatchLoader:
-        """Open the sources of batches, from `first_step` on, after `records_drawn` samples of records. Raises
-        TrainingError."""
-        return BatchLoader(
-            self.config,
-            pass_alive_under_suicide=self.origin.pass_alive_under_suicide,
-            has_teacher=self.teacher is not None,
-            pinned=self.device.type == "cuda",
-            records_drawn=records_drawn,
-            first_step=first_step,
-        )
 
     def warm_up(self) -> bool:
         """Compile what is to be compiled, on boards of zeros, which need no positions. Return whether there was any."""

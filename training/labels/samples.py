@@ -35,8 +35,8 @@ OWNERSHIP_STEPS = 16
 SUFFIX = ".samples"
 WHAT = "a sample file of this version"
 NAME = re.compile(r"(\d\d)-(\d{6})\.samples")
-FULL = 1 << 13
-"""Samples of a file that is full; it has a few more, since they come in batches. In memory these take 19 MB."""
+FULL = 1 << 11
+"""Samples of a file of self-play that is full, and has a few more. They are few, since they take minutes to make."""
 MAX_SAMPLES, MAX_BYTES = 1 << 14, 1 << 26
 """The most of a file; larger ones are damaged or hostile."""
 LONGEST_ORIGIN = 1 << 16

@@ -11,14 +11,7 @@ from go_rules.points import PASS, STRIDE
 from go_rules.position import HISTORY_MOVES
 from go_rules.random import uniform
 from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES
-from nets.features import (
-    CAUGHT,
-    GLOBAL_PASSES,
-    HISTORY,
-    IN_TREE,
-    LAST_MOVES,
-    encode_symmetry,
-)
+from nets.features import CAUGHT, GLOBAL_PASSES, HISTORY, IN_TREE, LAST_MOVES, encode_symmetry
 from nets.symmetry import LEFT_RIGHT, TRANSPOSED, UPSIDE_DOWN
 from nobi_machine.jit import kernel
 

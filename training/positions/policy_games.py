@@ -23,7 +23,7 @@ from go_rules.rules import RULES, SCORING_TERRITORY
 from nets.symmetry import SYMMETRIES
 from nobi_machine.jit import kernel
 from training.config import PlayConfig
-from training.positions.canvas import UNKNOWN, PendingPolicy, Positions, new_positions, sizes_on
+from training.positions.canvas import PendingPolicy, Positions, new_positions, sizes_on, unlabelled
 from training.positions.encoding import cell_of, forget, known_turns, write_input
 from training.positions.game_conditions import GameConditions, draw_conditions, random_move
 from training.positions.workers import ReplayBuffers, WorkerPool
@@ -68,7 +68,7 @@ class PolicyGames:
         self._conditions, self._workers = conditions, workers
         self._positions = [allocate(count, canvas) for _ in range(GROUPS)]
         self._background = ThreadPoolExecutor(1, thread_name_prefix="games")
-        self._ready: list[Future[None]] = [self._background.submit(self._begin, group) for group in range(GROUPS)]
+        self._ready: list[Future[None]] = [self._background.submit(self._prepare, group) for group in range(GROUPS)]
         self._next = 0
         self._config = config
 
@@ -87,41 +87,27 @@ class PolicyGames:
 
     def play_on(self, group: int, policy: PendingPolicy) -> None:
         """Make a move in every game of a group, in the background, by the logits that `policy()` returns there."""
-        self._ready[group] = self._background.submit(self._advance, group, policy)
+        self._ready[group] = self._background.submit(self._prepare, group, policy)
 
     def close(self) -> None:
         """End the background work."""
         self._background.shutdown(wait=True, cancel_futures=True)
 
-    def _begin(self, group: int) -> None:
-        opening = FIRST_OPENING * self.canvas**2
-        first = group * self.count
-        self._workers.map_parts(
-            lambda begin, end, _: start_games(self._games, self._conditions, first + begin, first + end, opening),
-            self.count,
-        )
-        self._encode(group)
+    def _prepare(self, group: int, policy: PendingPolicy | None = None) -> None:
+        """Begin a group's games, or make a move in each by the logits that `policy()` returns; then encode them."""
+        logits = None if policy is None else policy()
+        games, conditions, positions, start = self._games, self._conditions, self._positions[group], group * self.count
+        positions.labels[:] = unlabelled(self.count)
 
-    def _advance(self, group: int, policy: PendingPolicy) -> None:
-        logits = policy()
-        first = group * self.count
-
-        def move(begin: int, end: int, _: ReplayBuffers) -> None:
-            play_moves(self._games, self._conditions, first + begin, self.canvas, logits[begin:end])
-
-        self._workers.map_parts(move, self.count)
-        self._encode(group)
-
-    def _encode(self, group: int) -> None:
-        positions, first = self._positions[group], group * self.count
-        positions.labels[:, :2] = UNKNOWN
-        positions.labels[:, 2] = 0
-
-        def encode(begin: int, end: int, buffers: ReplayBuffers) -> None:
+        def prepare(begin: int, end: int, buffers: ReplayBuffers) -> None:
             part = positions.part(begin, end)
-            encode_games(self._games, self._conditions, first + begin, buffers, part.spatial, part.global_)
+            if logits is None:
+                start_games(games, conditions, start + begin, start + end, FIRST_OPENING * self.canvas**2)
+            else:
+                play_moves(games, conditions, start + begin, self.canvas, logits[begin:end])
+            encode_games(games, conditions, start + begin, buffers, part.spatial, part.global_)
 
-        self._workers.map_parts(encode, self.count)
+        self._workers.map_parts(prepare, self.count)
 
 
 def are_students(

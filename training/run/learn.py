@@ -38,7 +38,7 @@ from training.errors import TrainingError
 from training.files import CHECKPOINT, STUDENT, card_beside, make_folder, write_whole
 from training.labels.samples import sample_files
 from training.run.checkpoint import is_within_leg
-from training.run.loop import TrainingTime, open_run
+from training.run.loop import open_run
 from training.run.trained_network import start_of
 from training.run.training_log import new_figure
 from training.selfplay import selfplay
@@ -110,7 +110,10 @@ def learn(folder: Path, config: TrainingConfig, generations: int, budget: float,
         generation["match"], generation["anchor"] = ([vars(each) for each in those] for those in (results, anchored))
         history.append(generation)
         write_whole(folder / GENERATIONS, json.dumps(history, indent=1).encode())
-        _draw(folder, history, status)
+        try:
+            draw_generations(history, folder / "plots")
+        except OSError as error:
+            status.note(f"{folder / 'plots'}: {error.strerror or error}; learning goes on")
         scores = ", ".join(f"{v.wins}-{v.losses} on {v.size}x{v.size}" for v in results)
         status.note(f"generation {number}: {scores}: {'kept' if is_kept else 'not kept'}")
     return kept
@@ -129,7 +132,7 @@ def _train_candidate(
     status.note(f"generation {number}: training")
     first = max(1, number + 1 - config.learn.window)
     window = [folder / SELFPLAY / str(each) for each in range(first, number + 1)]
-    return open_run(folder, with_selfplay(config, window)).train(TrainingTime(budget)).spent >= 1.0
+    return open_run(folder, with_selfplay(config, window)).train(budget).spent >= 1.0
 
 
 def _has_unfinished_match(folder: Path, history: list[dict[str, Any]]) -> bool:
@@ -215,13 +218,6 @@ def chain_ratings(history: list[dict[str, Any]], size: int) -> list[float]:
 
 def _score(match: dict[str, Any]) -> float:
     return float((match["wins"] + match["draws"] / 2) / max(1, match["wins"] + match["draws"] + match["losses"]))
-
-
-def _draw(folder: Path, history: list[dict[str, Any]], status: StatusLine) -> None:
-    try:
-        draw_generations(history, folder / "plots")
-    except OSError as error:
-        status.note(f"{folder / 'plots'}: {error.strerror or error}; learning goes on")
 
 
 def _read_history(folder: Path) -> list[dict[str, Any]]:

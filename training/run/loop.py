@@ -7,12 +7,13 @@ learning rates: a river valley loss landscape perspective", 2024). An interrupte
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -115,18 +116,6 @@ class Pace:
         return speed, line
 
 
-@dataclass(frozen=True)
-class TrainingTime:
-    """How long to train."""
-
-    budget: float
-    """Seconds of a new leg. A leg that has begun keeps its own budget."""
-    pause_after: float | None = None
-    """Seconds after which training saves and pauses, in the middle of a leg. None: it goes on to the leg's end."""
-    began: float | None = None
-    """When the program began, by time.monotonic(): its start counts as well. None: when training begins."""
-
-
 class Run:
     """A run: its folder, its progress, and the learner that trains its student."""
 
@@ -148,21 +137,25 @@ class Run:
         if config.run.yardstick:
             self._yardstick = load_yardstick(Path(config.run.yardstick))
 
-    def train(self, duration: TrainingTime) -> Progress:
-        """Begin a leg, or go on with the one that was interrupted, until it ends or the time is over.
+    def train(self, budget: float, pause_after: float | None = None, began: float | None = None) -> Progress:
+        """Begin a leg of `budget` seconds, or go on with the one that was interrupted, which keeps its own budget; save
+        and pause, in the middle of it, after the seconds `pause_after`. `began`: when the program began, by
+        time.monotonic(), since its start counts as well.
 
         Return the progress at that moment; the budget of a leg that has ended is spent. Raises TrainingError."""
-        progress, began = self.progress, duration.began or time.monotonic()
+        progress, began = self.progress, began or time.monotonic()
         if progress.leg_budget <= 0:
-            progress.leg_budget, progress.leg_began = duration.budget, progress.step
+            progress.leg_budget, progress.leg_began = budget, progress.step
             progress.leg_spent = progress.reserved = 0.0
         progress.origin = progress.origin.joined_with(self._origin())
         self._announce()
         self._batches = self._open_batches()
         try:
             with interruptible() as interrupted:
-                self._warm_up()  # while the first positions are made
-                self._train(duration, began, interrupted)
+                started = time.monotonic()
+                if self.learner.labeller.warm_up():  # while the first positions are made
+                    self._status.note(f"the teacher was compiled in {time.monotonic() - started:.0f} s")
+                self._train(pause_after, began, interrupted)
         except RuntimeError as error:
             if "CUDA" not in str(error):
                 raise
@@ -172,17 +165,12 @@ class Run:
             self._batches.close()
         return progress
 
-    def _warm_up(self) -> None:
-        started = time.monotonic()
-        if self.learner.labeller.warm_up():
-            self._status.note(f"the teacher was compiled in {time.monotonic() - started:.0f} s")
-
-    def _train(self, duration: TrainingTime, began: float, interrupted: threading.Event) -> None:
+    def _train(self, pause_after: float | None, began: float, interrupted: threading.Event) -> None:
         progress, run, optimiser = self.progress, self._config.run, self._config.optimiser
         clock, pace = LegClock(progress, began), Pace(progress.samples)
         started = now = measured = saved = clock.tick()
         while progress.spent < 1.0 and not interrupted.is_set():
-            if duration.pause_after is not None and now - started >= duration.pause_after:
+            if pause_after is not None and now - started >= pause_after:
                 break
             leg_step = progress.step - progress.leg_began
             self._step(rate_share(leg_step, optimiser.warm_up, progress.spent, optimiser.decay_share), pace)
@@ -192,7 +180,7 @@ class Run:
                     self._fetch()
             if is_due:
                 speed = self._show(pace)
-                clock.reserve(self._seconds_to_measure(speed))
+                clock.reserve(0.0 if self._yardstick is None else self._yardstick.count / max(speed, 1e-3))
             now = clock.tick()
             if progress.spent >= 1.0:  # the leg's end measures and saves
                 break
@@ -221,7 +209,7 @@ class Run:
             with pace.waiting(POSITIONS):
                 batch = self._next_batch()
             self.learner.step(batch, share)
-            self._note_losses(batch.source)
+            self._pending.append((batch.source, self.learner.losses))
             self._repeat(share)
         except torch.cuda.OutOfMemoryError:
             has_room = False  # nothing more here, where the error keeps tensors alive
@@ -239,10 +227,7 @@ class Run:
             if not count:
                 return
             self.progress.samples += count
-            self._note_losses(AGAIN)
-
-    def _note_losses(self, source: str) -> None:
-        self._pending.append((source, self.learner.losses))
+            self._pending.append((AGAIN, self.learner.losses))
 
     def _next_batch(self) -> Batch:
         try:
@@ -253,8 +238,15 @@ class Run:
             raise
 
     def _open_batches(self) -> BatchLoader:
-        progress = self.progress
-        return self.learner.labeller.batches(progress.records_drawn, progress.step)
+        labeller, progress = self.learner.labeller, self.progress
+        return BatchLoader(
+            labeller.config,
+            pass_alive_under_suicide=labeller.origin.pass_alive_under_suicide,
+            has_teacher=labeller.teacher is not None,
+            pinned=labeller.device.type == "cuda",
+            records_drawn=progress.records_drawn,
+            first_step=progress.step,
+        )
 
     def _halve_batches(self) -> None:
         self._batches.close()
@@ -263,10 +255,6 @@ class Run:
             raise TrainingError("the device's memory is full: a smaller network needs less of it")
         self._status.note(f"the device's memory is full: batches have {size} positions from now on")
         self._batches = self._open_batches()
-
-    def _seconds_to_measure(self, speed: float) -> float:
-        """Estimate how long the yardstick will take by the speed of learning, in positions a second."""
-        return 0.0 if self._yardstick is None else self._yardstick.count / max(speed, 1e-3)
 
     def _finish_leg(self) -> None:
         """End a leg: measure and write the network, which the next leg begins with. Raises TrainingError where nothing
@@ -307,13 +295,8 @@ class Run:
 
     def _report(self, measures: tuple[Measure, Measure] | None) -> None:
         progress = self.progress
-        facts = {
-            "time": round(time.time()),
-            "leg": progress.legs + 1,
-            "spent": round(progress.spent, 4),
-            "step": progress.step,
-            "samples": progress.samples,
-        }
+        facts = {"time": round(time.time()), "leg": progress.legs + 1, "spent": round(progress.spent, 4)}
+        facts |= {"step": progress.step, "samples": progress.samples}
         self._log.write(facts, measures)
         self._log.plot()
         if measures is not None:
@@ -328,7 +311,7 @@ class Run:
             names = list(losses)
             values = torch.stack([losses[name].float() for name in names]).tolist()
             self._log.add(source, dict(zip(names, values, strict=True)))
-            if not all(value == value and abs(value) != float("inf") for value in values):
+            if not all(map(math.isfinite, values)):
                 raise TrainingError(
                     f"{self._folder}: the loss is no longer a number at step {self.progress.step}; the last checkpoint "
                     "is kept: lower optimiser.rate and go on from it"
@@ -354,12 +337,6 @@ class Run:
             f"step {progress.step:,}, {progress.leg_budget - progress.leg_spent:,.0f} s left of leg {progress.legs + 1}"
         )
 
-    def _checkpoint(self) -> Checkpoint:
-        learner = self.learner
-        return Checkpoint(
-            learner.student.state_dict(), learner.average.state_dict(), learner.optimisers.state_dict(), self.progress
-        )
-
     def _keep_files(self) -> None:
         for name, content in self._unwritten.items():
             write_whole(self._folder / name, content)
@@ -367,7 +344,10 @@ class Run:
 
     def _save(self) -> None:
         self._keep_files()
-        save_checkpoint(self._folder / CHECKPOINT, self._checkpoint())
+        learner = self.learner
+        weights, average = learner.student.state_dict(), learner.average.state_dict()
+        state = Checkpoint(weights, average, learner.optimisers.state_dict(), self.progress)
+        save_checkpoint(self._folder / CHECKPOINT, state)
         self._saves += 1
 
     def _try_to_save(self) -> None:

@@ -45,10 +45,9 @@ MATRIX = 32768
 def rounded_network(path: Path) -> bytes:
     """Return the content of a KataGo network's file, with the numbers of all matrices rounded to bf16. Raises
     TrainingError."""
-    with named_errors(path):
-        content = path.read_bytes()
     try:
-        return rounded_content(content[:MAX_BYTES])
+        with named_errors(path):
+            return rounded_content(path.read_bytes()[:MAX_BYTES])
     except ModelFormatError as error:
         raise TrainingError(f"{path}: not a usable KataGo network: {error}") from None
 

@@ -15,7 +15,7 @@ from nets.katago.model import Model
 from nets.katago.writer import encode_model
 from training.config import TrainingConfig, read_config
 from training.errors import TrainingError
-from training.files import CARD, CHECKPOINT, CONFIG, LEG, START, STUDENT, card_beside, write_whole
+from training.files import CARD, CHECKPOINT, CONFIG, LEG, START, STUDENT, card_beside, named_errors, write_whole
 from training.labels.samples import Origin
 from training.network import Network
 from training.run.checkpoint import Progress, load_checkpoint
@@ -65,26 +65,21 @@ def progress_of(model: Model, file: Path) -> Progress:
     another network there is none, and the network counts as its own teacher and beginning: what learns on from it has
     its name in the provenance. Raises TrainingError where the file is damaged."""
     card = card_beside(file)
-    origin = Origin((model.name,), _has_optimistic(model), model.pass_alive_under_suicide)
+    has_optimistic = not np.array_equal(*model.policy.second.weights)  # if it was not learned, export made them equal
+    origin = Origin((model.name,), has_optimistic, model.pass_alive_under_suicide)
+    unknown = Progress(origin=origin, began_as=model.name)
+    if not card.exists():
+        return unknown
     try:
-        facts = msgspec.json.decode(card.read_bytes(), type=Card)
-    except FileNotFoundError:
-        return Progress(origin=origin, began_as=model.name)
-    except OSError as error:
-        raise TrainingError(f"{card}: {error.strerror or error}") from None
+        with named_errors(card):
+            facts = msgspec.json.decode(card.read_bytes(), type=Card)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         raise TrainingError(f"{card}: damaged; remove it, and the network counts as of unknown origin") from None
     if facts.name != model.name:
-        return Progress(origin=origin, began_as=model.name)
+        return unknown
     origin = msgspec.structs.replace(origin, teachers=facts.teachers)
     # How many came from records is not told. After so many samples of records come only new ones.
     return Progress(facts.steps, facts.positions, records_drawn=facts.positions, origin=origin, began_as=facts.began_as)
-
-
-def _has_optimistic(model: Model) -> bool:
-    """Return whether the optimistic policy was learned. If not, export made it equal to the plain one."""
-    plain, optimistic = model.policy.second.weights
-    return not np.array_equal(plain, optimistic)
 
 
 def start_of(folder: Path) -> Path | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -65,15 +66,10 @@ class TrainingLog:
 def _read_log(path: Path) -> list[dict[str, Any]]:
     """Read all entries. A line that a crash cut short is left out."""
     entries = []
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return []
-    for line in lines:
-        try:
-            entries.append(json.loads(line))
-        except ValueError:
-            continue
+    with suppress(OSError):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            with suppress(ValueError):
+                entries.append(json.loads(line))
     return entries
 
 
@@ -89,7 +85,8 @@ def draw_plots(entries: list[dict[str, Any]], folder: Path) -> None:
         return
     folder.mkdir(parents=True, exist_ok=True)
     for axes, part in zip(figure.subplots(2, 4).flat, LOSSES, strict=True):
-        for source in _sources(entries, part):
+        sources = sorted({name for entry in entries for name in entry["loss"] if name.endswith(f"/{part}")})
+        for source in sources:
             points = [(e["samples"], e["loss"].get(source)) for e in entries if e["loss"].get(source) is not None]
             axes.plot(*zip(*points, strict=True), label=source.removesuffix(f"/{part}"), linewidth=1)
         axes.set_title(part)
@@ -122,7 +119,3 @@ def new_figure(width: float, height: float) -> Any:
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
-
-
-def _sources(entries: list[dict[str, Any]], part: str) -> list[str]:
-    return sorted({name for entry in entries for name in entry["loss"] if name.endswith(f"/{part}")})

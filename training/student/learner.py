@@ -102,7 +102,7 @@ class Gradients:
         """Compute them by so many threads."""
         self._student = student
         self._threads = threads
-        self._pool = ThreadPoolExecutor(threads, "gradients", _take_one_core) if threads > 1 else None
+        self._pool = ThreadPoolExecutor(threads, "gradients", torch.set_num_threads, (1,)) if threads > 1 else None
 
     def of(self, judge: Callable[[slice], Judged], count: int) -> Judged:
         """Set the gradients of the loss of `count` positions. Return what `judge` finds of them, without gradients.
@@ -129,10 +129,6 @@ class Gradients:
             known = [gradient for gradient in each if gradient is not None]
             weight.grad = sum(known[1:], known[0]) if known else None
         return _joined(judged, shares)
-
-
-def _take_one_core() -> None:
-    torch.set_num_threads(1)
 
 
 def _joined(parts: list[Judged], shares: list[float]) -> Judged:

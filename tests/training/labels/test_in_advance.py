@@ -1,6 +1,5 @@
 """Labelling in advance."""
 
-# ruff: noqa: E402
 from __future__ import annotations
 
 import signal
@@ -14,13 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
-
-
 from nets.features import GLOBAL_KOMI
 from nets.katago.writer import encode_model
 from tests.training.games import random_games, read_samples, write_records
-from tests.training.networks import new_student, untrained
+from tests.training.networks import untrained
 from tests.training.run.short_runs import config
 from training.config import PlayConfig, TrainingConfig, describe
 from training.labels.batches import Batch
@@ -28,13 +24,6 @@ from training.labels.in_advance import label
 from training.labels.labelling import LabelledBatch, Labeller
 from training.labels.samples import sample_files, units_in
 from training.network import Network, NetworkEvaluation
-
-
-@pytest.fixture
-def teacher(tmp_path: Path) -> Path:
-    path = tmp_path / "teacher.bin.gz"
-    path.write_bytes(encode_model(new_student().to_model("teacher", has_optimistic=True)))
-    return path
 
 
 def by_policy(tmp_path: Path, teacher: Path, **data: object) -> TrainingConfig:

@@ -1,12 +1,9 @@
 """Positions whose komi is changed so that neither side is ahead."""
 
-# ruff: noqa: E402
 from __future__ import annotations
 
 import numpy as np
 import pytest
-
-torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
 from go_rules.board import clear
 from go_rules.points import BLACK, WHITE
@@ -14,12 +11,19 @@ from go_rules.position import new_stack
 from go_rules.rule_names import preset
 from nets.evaluator import GLOBAL_FEATURES
 from nets.features import GLOBAL_PASS_ENDS_PHASE, IN_TREE, encode
+from tests.training.pytorch import torch
 from training.labels.komi_balancing import KomiBalancing, choose_balanced, draw_komi_balancing, with_balanced_komi
 from training.positions.workers import new_replay_buffers
 
 
-def balanced(noise: float = 0.0, doublings: float = 0.0, behind: float = 0.0) -> KomiBalancing:
-    return KomiBalancing(torch.zeros(1, dtype=torch.int64), *(torch.tensor([x]) for x in (noise, doublings, behind)))
+def balanced(
+    before: np.ndarray, lead: float, size: int, noise: float = 0.0, doublings: float = 0.0, behind: float = 0.0,
+    most: float = float("inf"),
+) -> np.ndarray:  # fmt: skip
+    """The global features of a position, with balanced komi."""
+    points, area, *numbers = (torch.tensor([float(x)]) for x in (lead, size * size, noise, doublings, behind))
+    balancing = KomiBalancing(torch.zeros(1, dtype=torch.int64), *numbers)
+    return with_balanced_komi(torch.from_numpy(before)[None], points, area, balancing, most)[0].numpy()
 
 
 def numbers(size: int, komi: float, colour: int, rule_set: str, doublings: float = 0.0) -> np.ndarray:
@@ -40,27 +44,20 @@ def test_features_are_those_of_a_game_with_balanced_komi(rule_set: str, size: in
     sign = 1.0 if colour == WHITE else -1.0
     for before, after in [(7.5, 2.0), (7.5, 2.5), (0.0, -13.5), (6.5, 7.0), (6.0, 30.5)]:
         lead = sign * (before - after) - 0.1  # rounded to half points
-        given = with_balanced_komi(
-            torch.from_numpy(numbers(size, before, colour, rule_set))[None],
-            torch.tensor([lead]), torch.tensor([float(size * size)]), balanced(),
-        )  # fmt: skip
-        np.testing.assert_allclose(given[0].numpy(), numbers(size, after, colour, rule_set), atol=1e-5)
+        given = balanced(numbers(size, before, colour, rule_set), lead, size)
+        np.testing.assert_allclose(given, numbers(size, after, colour, rule_set), atol=1e-5)
 
 
 def test_komi_is_clipped_as_features_are() -> None:
-    given = with_balanced_komi(
-        torch.from_numpy(numbers(9, 7.5, WHITE, "chinese"))[None],
-        torch.tensor([-500.0]), torch.tensor([81.0]), balanced(),
-    )  # fmt: skip
-    np.testing.assert_allclose(given[0].numpy(), numbers(9, 101.0, WHITE, "chinese"), atol=1e-5)
+    given = balanced(numbers(9, 7.5, WHITE, "chinese"), -500.0, 9)
+    np.testing.assert_allclose(given, numbers(9, 101.0, WHITE, "chinese"), atol=1e-5)
 
 
 def test_a_game_that_a_pass_may_end_stays_as_it_is() -> None:
     for feature in (0, GLOBAL_PASS_ENDS_PHASE):
-        before = torch.from_numpy(numbers(9, 7.5, WHITE, "chinese"))[None]
-        before[0, feature] = 1.0
-        after = with_balanced_komi(before, torch.tensor([20.0]), torch.tensor([81.0]), balanced(1.0, 2.0, 0.5))
-        assert torch.equal(before, after)
+        before = numbers(9, 7.5, WHITE, "chinese")
+        before[feature] = 1.0
+        np.testing.assert_array_equal(balanced(before, 20.0, 9, noise=1.0, doublings=2.0, behind=0.5), before)
 
 
 def test_positions_are_chosen_in_a_random_order() -> None:
@@ -98,25 +95,23 @@ def test_leads_beyond_the_most_stay_single(size: int, most: float) -> None:
 
 
 def test_a_lead_that_goes_with_doublings_is_not_too_large() -> None:
-    before = torch.from_numpy(numbers(19, 7.5, WHITE, "tromp-taylor"))[None]
-    area = torch.tensor([361.0])
+    before = numbers(19, 7.5, WHITE, "tromp-taylor")
     # Doublings that put white, who is to move, 48.4 points behind.
     for lead, doublings, changes in (
         (-50.0, 0.0, False), (-50.0, 2.0, True), (-20.0, 2.0, True), (25.0, 2.0, True), (-75.0, 2.0, True),
         (-80.0, 2.0, False), (35.0, 2.0, False), (50.0, -2.0, True), (-35.0, -2.0, False),
     ):  # fmt: skip
-        after = with_balanced_komi(before, torch.tensor([lead]), area, balanced(0.0, doublings, 1.0), 30.0)
+        after = balanced(before, lead, 19, doublings=doublings, behind=1.0, most=30.0)
         assert bool((after != before).any()) == changes, (lead, doublings)
 
 
 @pytest.mark.parametrize(("size", "weight"), [(19, 1.0), (9, 3.0667)])
 def test_the_stronger_side_is_behind(size: int, weight: float) -> None:
-    before = torch.from_numpy(numbers(size, 7.5, WHITE, "tromp-taylor"))[None]
+    before = numbers(size, 7.5, WHITE, "tromp-taylor")
     for doublings, behind, points in ((2.0, 1.0, 48.4), (2.0, 0.25, 12.1), (-1.5, 0.5, -18.7), (2.75, 0.5, 65.0)):
-        area = torch.tensor([float(size * size)])
-        given = with_balanced_komi(before, torch.tensor([0.0]), area, balanced(0.0, doublings, behind))
+        given = balanced(before, 0.0, size, doublings=doublings, behind=behind)
         komi = round(2.0 * (7.5 - points / weight)) / 2.0
-        np.testing.assert_allclose(given[0].numpy(), numbers(size, komi, WHITE, "tromp-taylor", doublings), atol=1e-5)
+        np.testing.assert_allclose(given, numbers(size, komi, WHITE, "tromp-taylor", doublings), atol=1e-5)
 
 
 def test_doublings_are_multiples_of_an_eighth_on_both_sides() -> None:

@@ -1,15 +1,11 @@
 """Teachers in the engine's integers against the same networks in PyTorch."""
 
-# ruff: noqa: E402
 from __future__ import annotations
 
 from pathlib import Path
 
 import numpy as np
 import pytest
-
-torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
-
 
 from go_rules.game import Game
 from go_rules.points import PASS
@@ -20,6 +16,7 @@ from nets.loss import RecordedGame, positions_of
 from nets.native.simd.processor import is_available
 from nets.open import open_network
 from tests.training.networks import new_student, padded
+from tests.training.pytorch import torch
 from training.errors import TrainingError
 from training.labels.labelling import AT_ONCE, NativeTeacher, open_teacher
 from training.network import Network, load_network

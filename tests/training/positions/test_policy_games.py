@@ -21,6 +21,13 @@ def workers() -> WorkerPool:
     return WorkerPool(threads=1)
 
 
+def passing(count: int, canvas: int) -> np.ndarray:
+    """Logits by which everyone passes."""
+    logits = np.full((count, canvas * canvas + 1), -3.0, np.float32)
+    logits[:, -1] = 9.0
+    return logits
+
+
 def test_canvases_share_out_all_sizes() -> None:
     sizes = [size for canvas in CANVASES for size in sizes_on(canvas)]
     assert sizes == list(range(7, 20))
@@ -58,12 +65,10 @@ def test_a_share_of_the_groups_is_on_the_largest_board(workers: WorkerPool, shar
     count, canvas = 32, 9
     config = PlayConfig(own_size=share, random_moves=1.0, opening=20.0)
     games = PolicyGames(canvas, count, config, CONDITIONS, 5, workers)
-    logits = np.full((count, canvas * canvas + 1), -3.0, np.float32)
-    logits[:, -1] = 9.0
     for _ in range(GROUPS * 20):
         group, positions = games.take()
         assert positions.fills_canvas == (group < share * GROUPS)
-        games.play_on(group, lambda: logits)
+        games.play_on(group, lambda: passing(count, canvas))
     games.close()
 
 
@@ -73,8 +78,6 @@ def test_a_share_of_the_games_has_handicap_stones(workers: WorkerPool, share: fl
     config = PlayConfig(handicap=share, own_size=1.0, opening=0.0)
     conditions = new_game_conditions({"tromp-taylor": 1.0}, own_komi=1.0, deviation=0.0)
     games = PolicyGames(canvas, count, config, conditions, 2, workers)
-    logits = np.full((count, canvas * canvas + 1), -3.0, np.float32)
-    logits[:, -1] = 9.0
     black = []
     for turn in range(GROUPS * 45):
         group, positions = games.take()
@@ -82,7 +85,7 @@ def test_a_share_of_the_games_has_handicap_stones(workers: WorkerPool, share: fl
         begins = (positions.spatial[:, 1].sum(axis=(1, 2)) == 0) & (positions.spatial[:, 9:14].sum(axis=(1, 2, 3)) == 0)
         if turn > GROUPS * 5:  # the very first games have many random moves
             black += list(opponents[begins & (positions.global_[:, :5].sum(axis=1) == 0)])
-        games.play_on(group, lambda: logits)
+        games.play_on(group, lambda: passing(count, canvas))
     games.close()
     stones = np.array([board.sum() for board in black])
     assert (stones > 0).mean() == pytest.approx(share, abs=0.1)

@@ -11,7 +11,7 @@ from tests.training.networks import SHAPE
 from training.config import DataConfig, OptimiserConfig, RecordsConfig, RunConfig, TrainingConfig
 from training.run import loop as module
 from training.run.checkpoint import Progress
-from training.run.loop import TrainingTime, open_run
+from training.run.loop import open_run
 
 
 class Clock:
@@ -67,4 +67,4 @@ def train_steps(
         original(batch, share)  # type: ignore[arg-type]
 
     monkeypatch.setattr(run.learner, "step", counted)
-    return run.train(TrainingTime(budget=1e5))
+    return run.train(budget=1e5)

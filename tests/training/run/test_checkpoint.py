@@ -1,6 +1,5 @@
 """Checkpoints: whole or not at all, whatever happens while one is written."""
 
-# ruff: noqa: E402
 from __future__ import annotations
 
 import os
@@ -9,30 +8,24 @@ from pathlib import Path
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
-
+from tests.training.pytorch import torch
 from training.errors import TrainingError
 from training.files import CHECKPOINT
 from training.labels.samples import Origin
-from training.run.checkpoint import (
-    Checkpoint,
-    Progress,
-    is_within_leg,
-    load_checkpoint,
-    save_checkpoint,
-)
+from training.run.checkpoint import Checkpoint, Progress, is_within_leg, load_checkpoint, save_checkpoint
 from training.run.pack import LEG
 
 CPU = torch.device("cpu")
 
 
-def progress(step: int) -> Progress:
-    return Progress(step=step, origin=Origin(("teacher",), has_optimistic=True))
-
-
 def made_up(step: int) -> Checkpoint:
     weights = {"stem": torch.full((3,), float(step))}
-    return Checkpoint(weights, {"weights": weights, "updates": step}, [{"state": {}}], progress(step))
+    return Checkpoint(
+        weights,
+        {"weights": weights, "updates": step},
+        [{"state": {}}],
+        Progress(step, origin=Origin(("teacher",), True)),
+    )
 
 
 @pytest.mark.parametrize("budget", [0.0, 540.0])
@@ -46,32 +39,27 @@ def test_the_script_of_a_leg_elsewhere_sees_whether_it_has_ended(tmp_path: Path,
     assert is_within_leg(path) == (budget > 0.0)
 
 
-def test_a_full_disk_leaves_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("call", "error", "seen"),
+    [
+        ("fsync", OSError(28, "No space left on device"), TrainingError),
+        ("replace", KeyboardInterrupt("killed"), KeyboardInterrupt),
+    ],
+)
+def test_a_save_that_fails_leaves_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, error: BaseException, seen: type[BaseException]
+) -> None:
     path = tmp_path / CHECKPOINT
     save_checkpoint(path, made_up(1))
 
-    def full(handle: int) -> None:
-        raise OSError(28, "No space left on device")
+    def fail(*arguments: object) -> None:
+        assert call == "fsync" or arguments[1] == path
+        raise error
 
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(TrainingError, match="No space left"):
+    monkeypatch.setattr(os, call, fail)
+    with pytest.raises(seen, match=error.args[-1]):
         save_checkpoint(path, made_up(2))
     assert load_checkpoint(path, CPU).progress.step == 1
-
-
-def test_a_killed_save_leaves_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / CHECKPOINT
-    save_checkpoint(path, made_up(2))
-
-    def killed(old: Path, new: Path) -> None:
-        assert new == path
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "replace", killed)
-        with pytest.raises(KeyboardInterrupt):
-            save_checkpoint(path, made_up(3))
-    assert load_checkpoint(path, CPU).progress.step == 2
 
 
 def test_damage_is_told_in_a_line(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -19,23 +20,15 @@ from tests.nets.graph.test_katago_networks import ATTENTION, FEED_FORWARD
 from training.errors import TrainingError
 from training.run import embed as embedding
 from training.run.embed import BEGIN, END, embed, main, table
-
-MEASURE = {
-    "policy_cross_entropy": 2.5,
-    "top1": 0.4,
-    "value_mse": 0.25,
-    "lead_mae": 3.0,
-    "ownership_mse": 0.5,
-    "value_bias": -0.01,
-    "lead_bias": 0.2,
-}
+from training.yardstick import Measure
 
 
 def test_the_table() -> None:
     facts = {"name": "nobi-b6c64-s5", "sha256": "ab", "positions": 12345, "steps": 7}
     assert "| samples drawn | 12,345 |" in table(facts)
     assert "yardstick" not in table(facts)
-    measures = {"19x19": {"rows": 3, **MEASURE}, "smaller": {"rows": 2, **MEASURE}}
+    figures = (2.5, 0.4, 0.25, 3.0, 0.5, -0.01, 0.2)
+    measures = {"19x19": asdict(Measure(3, *figures)), "smaller": asdict(Measure(2, *figures))}
     lines = table({**facts, "yardstick": {"fp32": measures, "int16": measures}}).splitlines()
     assert lines[-1] == "| smaller boards, int16 | 2 | 2.500 | 0.400 | 0.250 | 3.000 | 0.500 | -0.010 | 0.200 |"
     assert len(lines) == 2 + 1 + 2 + 1 + 1 + 2 + 4

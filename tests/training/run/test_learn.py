@@ -1,32 +1,29 @@
-"""Generations: what wins its match is kept, what does not is not."""
+"""Generations: what wins its match is kept, what does not is not. Matches end with the command that started them, and
+go on in their folders."""
 
-# ruff: noqa: E402
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
+import os
+import signal
+import sys
+import threading
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
-
 from gtp_engine import cli
 from gtp_engine.match.record import BY_BOARD
 from nets.katago.writer import encode_model
-from tests.training.games import random_games, read_samples, write_records
-from tests.training.networks import SHAPE, new_student
-from training.config import (
-    DataConfig,
-    LearnConfig,
-    OptimiserConfig,
-    RecordsConfig,
-    RunConfig,
-    SelfplayConfig,
-    TrainingConfig,
-    describe,
-)
+from tests.gtp_engine.match.conftest import stub_command
+from tests.gtp_engine.match.zoo import processes_with
+from tests.training.games import read_samples
+from tests.training.networks import new_student
+from tests.training.run.short_runs import config
+from training.config import LearnConfig, SelfplayConfig, TrainingConfig, describe
 from training.errors import TrainingError
 from training.files import STUDENT
 from training.labels.samples import sample_files
@@ -40,25 +37,16 @@ from training.run.learn import (
     MatchResult,
     chain_ratings,
     learn,
+    play_match,
     with_selfplay,
 )
 
 
-def config(tmp_path: Path) -> TrainingConfig:
-    records = write_records(tmp_path / "games.npz", random_games(count=2, length=20, seed=1))
-    return TrainingConfig(
-        network=SHAPE,
-        run=RunConfig(batch=4, threads=1, save_every=1e6, measure_every=1e6, device="cpu"),
-        data=DataConfig(
-            records=RecordsConfig(path=str(records), skip=0),
-            records_share=1.0,
-            play_share=0.0,
-            canvas_shares={"9": 1.0},
-            selfplay=SelfplayConfig(visits=4, quick_visits=2, full_share=0.5),
-        ),
-        optimiser=OptimiserConfig(warm_up=2),
-        learn=LearnConfig(games=1, match_sizes=(9,)),
-    )
+@pytest.fixture
+def settings(records: Path) -> TrainingConfig:
+    searches = SelfplayConfig(visits=4, quick_visits=2, full_share=0.5)
+    short = config(records, canvas_shares={"9": 1.0}, selfplay=searches)
+    return replace(short, learn=LearnConfig(games=1, match_sizes=(9,)))
 
 
 @pytest.fixture
@@ -72,13 +60,13 @@ def run(tmp_path: Path) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("is_stronger", [True, False])
 def test_a_candidate_must_win_its_match(
-    tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch, is_stronger: bool
+    run: Path, settings: TrainingConfig, monkeypatch: pytest.MonkeyPatch, is_stronger: bool
 ) -> None:
     first = (run / STUDENT).read_bytes()
     monkeypatch.setattr(
         module, "play_match", lambda candidate, best, size, *rest: MatchResult(size, 3, 0, 1, 0.0, 1.0, is_stronger)
     )
-    assert learn(run, config(tmp_path), generations=1, budget=0.5, threads=1) == int(is_stronger)
+    assert learn(run, settings, generations=1, budget=0.5, threads=1) == int(is_stronger)
     candidate = (run / CANDIDATE).read_bytes()
     assert candidate != first
     for name in (BEST, STUDENT):  # what `make weights` would ship
@@ -89,11 +77,11 @@ def test_a_candidate_must_win_its_match(
 
 @pytest.mark.slow
 def test_an_interrupted_match_goes_on_with_its_candidate(
-    tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch
+    run: Path, settings: TrainingConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judged = []
 
-    def match(candidate: Path, best: Path, size: int, settings: LearnConfig, out: Path, threads: int) -> MatchResult:
+    def match(candidate: Path, best: Path, size: int, config: LearnConfig, out: Path, threads: int) -> MatchResult:
         judged.append((candidate.read_bytes(), out.name))
         if len(judged) == 1:
             raise KeyboardInterrupt
@@ -101,12 +89,12 @@ def test_an_interrupted_match_goes_on_with_its_candidate(
 
     monkeypatch.setattr(module, "play_match", match)
     with pytest.raises(KeyboardInterrupt):
-        learn(run, config(tmp_path), generations=1, budget=0.5, threads=1)
+        learn(run, settings, generations=1, budget=0.5, threads=1)
     games = sample_files(run / SELFPLAY / "1")
-    assert learn(run, config(tmp_path), generations=1, budget=0.5, threads=1) == 1
+    assert learn(run, settings, generations=1, budget=0.5, threads=1) == 1
     assert judged[0] == judged[1]
     assert sample_files(run / SELFPLAY / "1") == games
-    assert learn(run, config(tmp_path), generations=1, budget=0.5, threads=1) == 1  # and the next is another one
+    assert learn(run, settings, generations=1, budget=0.5, threads=1) == 1  # and the next is another one
     assert judged[2][0] != judged[1][0]
     assert [name for _, name in judged] == ["1-9", "1-9", "2-9"]
     files = [path for number in "12" for path in sample_files(run / SELFPLAY / number)]
@@ -115,12 +103,12 @@ def test_an_interrupted_match_goes_on_with_its_candidate(
 
 
 @pytest.mark.slow
-def test_a_whole_generation_from_the_command_line(tmp_path: Path, run: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    settings = tmp_path / "learn.toml"
-    whole = config(tmp_path)
-    learning = dataclasses.replace(whole.learn, match_games=2, match_visits=2)
-    settings.write_text(describe(dataclasses.replace(whole, learn=learning)))
-    command = ["learn", str(run), "--config", str(settings), "--budget", "1s", "--threads", "2"]
+def test_a_whole_generation_from_the_command_line(
+    tmp_path: Path, run: Path, settings: TrainingConfig, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "learn.toml"
+    file.write_text(describe(replace(settings, learn=replace(settings.learn, match_games=2, match_visits=2))))
+    command = ["learn", str(run), "--config", str(file), "--budget", "1s", "--threads", "2"]
     assert cli.run(command) == 0
     (generation,) = json.loads((run / GENERATIONS).read_text())
     (result,) = generation["match"]
@@ -133,7 +121,7 @@ def test_a_whole_generation_from_the_command_line(tmp_path: Path, run: Path, cap
 
 @pytest.mark.slow
 def test_learning_begins_with_random_weights_and_is_measured_against_an_anchor(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, settings: TrainingConfig, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     run, firsts, anchored = tmp_path / "run", [], []
 
@@ -141,17 +129,16 @@ def test_learning_begins_with_random_weights_and_is_measured_against_an_anchor(
         firsts.append(best.read_bytes())
         return MatchResult(size, 0, 0, 1, 0.0, 1.0, False)
 
-    def anchor(best: Path, size: int, settings: LearnConfig, out: Path, threads: int) -> MatchResult:
+    def anchor(best: Path, size: int, config: LearnConfig, out: Path, threads: int) -> MatchResult:
         anchored.append(out.name)
         return MatchResult(size, 3, 0, 1, 0.0, 1.0, True)
 
     monkeypatch.setattr(module, "play_match", match)
     monkeypatch.setattr(module, "play_anchor", anchor)
-    settings = config(tmp_path)
-    settings = dataclasses.replace(
+    settings = replace(
         settings,
-        data=dataclasses.replace(settings.data, records_share=0.0),
-        learn=dataclasses.replace(settings.learn, samples_share=1.0, window=1, anchor="nobi", anchor_every=2),
+        data=replace(settings.data, records_share=0.0),
+        learn=replace(settings.learn, samples_share=1.0, window=1, anchor="nobi", anchor_every=2),
     )
     assert learn(run, settings, generations=2, budget=0.3, threads=1) == 0
     assert "begins with random weights" in capfd.readouterr().err
@@ -164,10 +151,10 @@ def test_learning_begins_with_random_weights_and_is_measured_against_an_anchor(
 
 
 @pytest.mark.parametrize("content", ["[1, 2]", "[{}]", "{}", "nonsense"])
-def test_a_damaged_history_is_told_and_stays(tmp_path: Path, run: Path, content: str) -> None:
+def test_a_damaged_history_is_told_and_stays(run: Path, settings: TrainingConfig, content: str) -> None:
     (run / GENERATIONS).write_text(content)
     with pytest.raises(TrainingError, match=r"learn\.json: damaged; remove it"):
-        learn(run, config(tmp_path), generations=1, budget=0.5, threads=1)
+        learn(run, settings, generations=1, budget=0.5, threads=1)
     assert (run / GENERATIONS).read_text() == content
 
 
@@ -176,11 +163,10 @@ def test_a_damaged_history_is_told_and_stays(tmp_path: Path, run: Path, content:
     [("nosuchengine --fast", "no program nosuchengine"), ('gnugo "', "No closing quotation"), (" ", "is empty")],
 )
 def test_an_anchor_that_cannot_be_started_is_told_first(
-    tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch, anchor: str, complaint: str
+    run: Path, settings: TrainingConfig, monkeypatch: pytest.MonkeyPatch, anchor: str, complaint: str
 ) -> None:
     monkeypatch.setattr(module, "selfplay", lambda *rest: pytest.fail("games were played"))
-    settings = config(tmp_path)
-    settings = dataclasses.replace(settings, learn=dataclasses.replace(settings.learn, anchor=anchor))
+    settings = replace(settings, learn=replace(settings.learn, anchor=anchor))
     with pytest.raises(TrainingError, match=f"learn.anchor: .*{complaint}"):
         learn(run, settings, generations=1, budget=0.5, threads=1)
     assert not (run / BEST).exists()
@@ -194,9 +180,52 @@ def test_ratings_of_boards_that_were_not_played_on_by_all() -> None:
     assert chain_ratings(history, 19) == pytest.approx([0.0, gain, gain])
 
 
-def test_self_play_takes_its_share(tmp_path: Path) -> None:
-    before = config(tmp_path)
-    before = dataclasses.replace(before, data=dataclasses.replace(before.data, records_share=3.0, play_share=1.0))
+def test_self_play_takes_its_share(tmp_path: Path, settings: TrainingConfig) -> None:
+    before = replace(settings, data=replace(settings.data, records_share=3.0, play_share=1.0))
     data = with_selfplay(before, [tmp_path]).data
     assert (data.records_share, data.play_share, data.samples_share) == pytest.approx((0.375, 0.125, 0.5))
     assert data.samples == (str(tmp_path),)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGTERM that a process can handle")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_ends_the_match(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    mark = f"mark-{os.getpid()}-learn-{number}"
+    hangs = stub_command("--name", mark, "--bad", "hang@1")
+    monkeypatch.setattr(module, "engine_command", lambda _text: hangs)
+
+    def interrupt() -> None:
+        while not list(tmp_path.glob("match-*/stderr/*-1.txt")):
+            time.sleep(0.02)
+        os.kill(os.getpid(), number)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that a failure is one, and no end of pytest
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            play_match(tmp_path / "a", tmp_path / "b", 9, LearnConfig(), tmp_path / "match", threads=1)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert processes_with(mark) == []
+
+
+def test_a_match_with_changed_settings_begins_in_a_new_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def resigner(command: str) -> list[str]:
+        return stub_command("--moves", "resign", "--name", command.split()[-1])
+
+    monkeypatch.setattr(module, "engine_command", resigner)
+
+    def games(config: LearnConfig) -> list[int]:
+        result = play_match(tmp_path / "a", tmp_path / "b", 9, config, tmp_path / "matches" / "1-9", threads=1)
+        assert result.wins + result.losses == config.match_games
+        assert not result.is_stronger, "white has won all games"
+        records = sorted((tmp_path / "matches").glob("1-9-*/record.jsonl"), key=os.path.getctime)
+        return [len(path.read_text().splitlines()) - 1 for path in records]
+
+    first, changed = (replace(LearnConfig(), match_games=2, match_visits=visits) for visits in (1, 3))
+    assert games(first) == [2]
+    assert games(replace(first, match_games=4)) == [4]  # more games belong to the same match
+    assert sorted(games(changed)) == [2, 4]
+    assert sorted(games(replace(changed, match_games=3))) == [3, 4]

@@ -1,10 +1,12 @@
-"""Whole runs, tiny: resumed to the step, in legs, with labels and without."""
+"""Whole runs, tiny: resumed to the step, killed, in legs, with labels and without; and what they say of their pace."""
 
-# ruff: noqa: E402
 from __future__ import annotations
 
 import json
 import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,14 +14,15 @@ from typing import NoReturn
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
-
 from nets.katago.writer import encode_model
 from nets.open import open_network
 from nobi_machine.progress import StatusLine
-from tests.training.games import read_samples
+from tests.clocks import Clock
+from tests.training.games import random_games, read_samples, write_records
 from tests.training.networks import NESTED, SHAPE, new_student
+from tests.training.pytorch import torch
 from tests.training.run.short_runs import config, set_clock, train_steps
+from training.config import describe, read_config
 from training.errors import TrainingError
 from training.files import CHECKPOINT, STUDENT
 from training.labels.batches import Batch, BatchLoader
@@ -27,8 +30,8 @@ from training.labels.in_advance import label
 from training.labels.samples import sample_files
 from training.network import Network
 from training.run import loop as module
-from training.run.checkpoint import Checkpoint, load_checkpoint
-from training.run.loop import TrainingTime, open_run
+from training.run.checkpoint import Checkpoint, Progress, load_checkpoint
+from training.run.loop import DEVICE, POSITIONS, LegClock, Pace, open_run
 from training.run.trained_network import read_trained_network
 from training.student import learner
 from training.student.beginning import read_student
@@ -49,36 +52,27 @@ def test_an_interrupted_run_goes_on_to_the_step(tmp_path: Path, records: Path, m
         torch.testing.assert_close(other.weights[name], weights, rtol=0, atol=0)
 
 
-def test_a_leg_ends_with_a_network_and_the_next_goes_on(
-    tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    set_clock(monkeypatch)
-    folder = tmp_path / "run"
-    first = open_run(folder, config(records)).train(TrainingTime(budget=2.0))
-    assert first.spent == 1.0
-    assert 18 <= first.step <= 20
-    network = open_network(folder / STUDENT, precision="fp32")
-    assert network.attributes.name == f"nobi-b3c16-s{first.samples}"
-    card = json.loads((folder / "student.json").read_text())
-    assert (card["positions"], card["steps"], card["teachers"]) == (first.samples, first.step, [])
-    second = load_checkpoint(folder / CHECKPOINT, CPU).progress
-    assert second.legs == 1
-    assert second.leg_budget == 0.0
-    assert second.step == first.step
-    assert (folder / "leg1.bin.gz").read_bytes() == (folder / STUDENT).read_bytes()
-    assert (folder / "progress.jsonl").exists()
-    assert read_trained_network(folder).model.name == network.attributes.name  # whatever the next leg begins with
-
-
-def test_a_leg_begins_with_the_network_of_the_last_one_and_nothing_else(
+def test_a_leg_ends_with_a_network_and_the_next_begins_with_it_and_nothing_else(
     tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_clock(monkeypatch)
     folder, settings = tmp_path / "run", config(records)
-    open_run(folder, settings).train(TrainingTime(budget=2.0))
+    first = open_run(folder, settings).train(budget=2.0)
+    assert first.spent == 1.0
+    assert 18 <= first.step <= 20
+    name = open_network(folder / STUDENT, precision="fp32").attributes.name
+    assert name == f"nobi-b3c16-s{first.samples}"
+    card = json.loads((folder / "student.json").read_text())
+    assert (card["positions"], card["steps"], card["teachers"]) == (first.samples, first.step, [])
     checkpoint = load_checkpoint(folder / CHECKPOINT, CPU)
+    second = checkpoint.progress
+    assert (second.legs, second.leg_budget, second.step) == (1, 0.0, first.step)
     assert checkpoint.optimiser is None
     assert checkpoint.average is None
+    assert (folder / "leg1.bin.gz").read_bytes() == (folder / STUDENT).read_bytes()
+    assert (folder / "progress.jsonl").exists()
+    assert read_trained_network(folder).model.name == name  # whatever the next leg begins with
+
     learner = open_run(folder, settings).learner
     network = Network(read_student(folder / STUDENT))
     for student in (learner.student, learner.average.network):
@@ -108,11 +102,9 @@ def test_a_network_without_its_state_is_begun_with(
 
 
 def test_batches_that_a_teacher_labelled_are_learned_from_again(
-    tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, records: Path, teacher: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(learner, "LabelMemory", partial(LabelMemory, kept=2))
-    teacher = tmp_path / "teacher.bin.gz"
-    teacher.write_bytes(encode_model(new_student().to_model("teacher", has_optimistic=True)))
     settings = config(records, teacher=str(teacher), repeats=3, balanced_share=0.0)
     progress = train_steps(tmp_path / "run", settings, 5, monkeypatch)
     assert progress.step == 5
@@ -127,12 +119,12 @@ def test_a_leg_without_a_step_is_told_and_writes_no_network(
 
     def fail_to_learn() -> None:
         with pytest.raises(TrainingError, match=r"nothing was learned: the start took the whole budget of 1\.5 s"):
-            open_run(folder, config(records)).train(TrainingTime(budget=1.5, began=-5.0))
+            open_run(folder, config(records)).train(budget=1.5, began=-5.0)
 
     fail_to_learn()
     assert not (folder / STUDENT).exists()
     assert not (folder / "leg1.bin.gz").exists()
-    first = open_run(folder, config(records)).train(TrainingTime(budget=2.0))  # the next leg has its own budget
+    first = open_run(folder, config(records)).train(budget=2.0)  # the next leg has its own budget
     assert first.step > 0
     written = (folder / STUDENT).read_bytes()
     fail_to_learn()
@@ -153,7 +145,7 @@ def test_the_rate_warms_up_in_every_leg(tmp_path: Path, records: Path, monkeypat
     monkeypatch.setattr(Learner, "step", step)
     lengths = []
     for _ in range(2):
-        open_run(tmp_path / "run", config(records)).train(TrainingTime(budget=1.0))
+        open_run(tmp_path / "run", config(records)).train(budget=1.0)
         lengths.append(len(shares))
     assert shares[: lengths[0]][:2] == shares[lengths[0] :][:2] == [pytest.approx(1 / 3), pytest.approx(2 / 3)]
 
@@ -173,9 +165,10 @@ def test_a_run_says_who_taught_it(tmp_path: Path, records: Path, monkeypatch: py
     assert (model.policy.second.weights[0] != model.policy.second.weights[1]).any()  # the optimistic policy is learned
 
 
-def test_a_damaged_sample_file_loses_nothing(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    teacher, samples, run = tmp_path / "teacher.bin.gz", tmp_path / "samples", tmp_path / "run"
-    teacher.write_bytes(encode_model(new_student().to_model("teacher", has_optimistic=True)))
+def test_a_damaged_sample_file_loses_nothing(
+    tmp_path: Path, records: Path, teacher: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    samples, run = tmp_path / "samples", tmp_path / "run"
     label(samples, config(records, teacher=str(teacher)), count=20)
     opened = open_run(run, config(records, records_share=0.0, samples_share=1.0, samples=(str(samples),)))
     original = opened.learner.step
@@ -186,7 +179,7 @@ def test_a_damaged_sample_file_loses_nothing(tmp_path: Path, records: Path, monk
 
     monkeypatch.setattr(opened.learner, "step", step)
     with pytest.raises(TrainingError, match=r"19-000001\.samples: not a sample file"):
-        opened.train(TrainingTime(budget=1e5))
+        opened.train(budget=1e5)
     assert load_checkpoint(run / CHECKPOINT, CPU).progress.step > 0
 
 
@@ -200,7 +193,7 @@ def test_a_loss_that_is_no_number_never_replaces_a_checkpoint(
     opened.learner.losses = {"total": torch.tensor(float("nan"))}
     monkeypatch.setattr(opened.learner, "step", lambda batch, share: None)
     with pytest.raises(TrainingError, match="no longer a number"):
-        opened.train(TrainingTime(budget=1e5))
+        opened.train(budget=1e5)
     assert load_checkpoint(folder / CHECKPOINT, CPU).progress.step == 2
 
 
@@ -218,7 +211,7 @@ def test_a_full_disk_does_not_end_a_run(
         saved(folder, checkpoint)
 
     monkeypatch.setattr(module, "save_checkpoint", save)
-    opened.train(TrainingTime(budget=1e5, pause_after=1.0))
+    opened.train(budget=1e5, pause_after=1.0)
     assert capsys.readouterr().err.count("No space left") == 2
     assert load_checkpoint(tmp_path / "run" / CHECKPOINT, CPU).progress.step > 2
 
@@ -234,7 +227,7 @@ def test_a_leg_ends_within_its_budget(tmp_path: Path, records: Path, monkeypatch
         saved(folder, checkpoint)
 
     monkeypatch.setattr(module, "save_checkpoint", save)
-    progress = open_run(tmp_path / "run", config(records)).train(TrainingTime(budget=20.0, began=-5.0))
+    progress = open_run(tmp_path / "run", config(records)).train(budget=20.0, began=-5.0)
     assert progress.spent == 1.0
     assert 2.0 < progress.reserved < 3.0
     assert 18.0 < clock.now - -5.0 <= 20.5
@@ -258,7 +251,7 @@ def test_batches_that_do_not_fit_are_halved(
         return original(batch, share)
 
     monkeypatch.setattr(opened.learner, "step", step)
-    progress = opened.train(TrainingTime(budget=1e5))
+    progress = opened.train(budget=1e5)
     assert sizes == [64, 32, 16, 16, 16]
     assert (progress.step, progress.samples, progress.records_drawn) == (3, 48, 48)
     assert capsys.readouterr().err.count("memory is full") == 2
@@ -272,14 +265,12 @@ def test_memory_for_no_batch_at_all_is_told(tmp_path: Path, records: Path, monke
 
     monkeypatch.setattr(opened.learner, "step", step)
     with pytest.raises(TrainingError, match="memory is full"):
-        opened.train(TrainingTime(budget=1e5))
+        opened.train(budget=1e5)
 
 
 def test_a_teacher_labels_records_games_and_sample_files(
-    tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, records: Path, teacher: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    teacher = tmp_path / "teacher.bin.gz"
-    teacher.write_bytes(encode_model(new_student().to_model("teacher", has_optimistic=True)))
     settings = config(records, teacher=str(teacher), records_share=0.5, play_share=0.5, canvas_shares={"9": 1.0})
     progress = train_steps(tmp_path / "run", settings, 6, monkeypatch)
     assert 0 < progress.records_drawn < progress.samples
@@ -304,9 +295,9 @@ def test_a_teacher_labels_records_games_and_sample_files(
         assert torch.equal(one, other)
 
 
-def test_positions_with_balanced_komi_count(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    teacher = tmp_path / "teacher.bin.gz"
-    teacher.write_bytes(encode_model(new_student().to_model("teacher", has_optimistic=True)))
+def test_positions_with_balanced_komi_count(
+    tmp_path: Path, records: Path, teacher: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for share, samples in ((0.0, 8), (0.5, 12)):
         settings = config(records, teacher=str(teacher), balanced_share=share)
         assert train_steps(tmp_path / str(share), settings, 2, monkeypatch).samples == samples
@@ -327,7 +318,7 @@ def test_runs_that_cannot_start_say_why(
     tmp_path: Path, records: Path, changes: dict[str, object], complaint: str
 ) -> None:
     with pytest.raises(TrainingError) as caught:
-        open_run(tmp_path / "run", config(records, **changes)).train(TrainingTime(budget=1.0))
+        open_run(tmp_path / "run", config(records, **changes)).train(budget=1.0)
     assert complaint in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -338,3 +329,71 @@ def test_another_shape_cannot_go_on(tmp_path: Path, records: Path, monkeypatch: 
     wider = replace(settings, network=replace(SHAPE, channels=24))
     with pytest.raises(TrainingError, match="not of this network"):
         open_run(tmp_path / "run", wider)
+
+
+TRAIN = """
+import sys
+from pathlib import Path
+from training.config import read_config
+from training.run.loop import open_run
+open_run(Path(sys.argv[1]), read_config(Path(sys.argv[2]))).train(budget=1e5)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
+def test_a_killed_run_goes_on(tmp_path: Path) -> None:
+    run, file = tmp_path / "run", tmp_path / "training.toml"
+    settings = config(write_records(tmp_path / "games.npz", random_games(count=4, length=30, seed=2)))
+    always = replace(settings.run, save_every=1e-4)
+    file.write_text(describe(replace(settings, run=always)))
+    process = subprocess.Popen([sys.executable, "-c", TRAIN, run, file], stderr=subprocess.DEVNULL)
+    while not (run / CHECKPOINT).exists() and process.poll() is None:
+        time.sleep(0.02)
+    time.sleep(0.3)  # it saves nearly all of the time
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+    saved = load_checkpoint(run / CHECKPOINT, torch.device("cpu")).progress
+    assert saved.step > 0
+    assert open_run(run, read_config(file)).progress.step == saved.step
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(module, "time", clock)
+    return clock
+
+
+def test_speeds_and_waits_are_those_since_the_last_line(clock: Clock) -> None:
+    pace = Pace(learned=1000)
+    with pace.waiting(POSITIONS):
+        clock.now += 2.0
+    clock.now += 8.0
+    assert pace.speeds(made=50, learned=1200, copying=1.0) == (
+        20.0,
+        "5/s made  20/s learned  waits: positions 20%, copies 10%, device 0%",
+    )
+    with pace.waiting(DEVICE):
+        clock.now += 5.0
+    assert pace.speeds(made=100, learned=1200, copying=1.0) == (
+        0.0,
+        "10/s made  0/s learned  waits: positions 0%, copies 0%, device 100%",
+    )
+
+
+def test_a_legs_end_has_its_time(clock: Clock) -> None:
+    progress = Progress(leg_budget=100.0, leg_spent=20.0)
+    legs = LegClock(progress, began=-10.0)
+    legs.tick()
+    assert progress.leg_spent == 30.0  # what was before counts
+    legs.longest_save = 2.0
+    legs.reserve(unmeasured=10.0)
+    assert progress.reserved == pytest.approx(1.0 + 2 * 2.0 + 10.0)
+    legs.longest_measure = 4.0
+    legs.reserve(unmeasured=10.0)
+    assert progress.reserved == pytest.approx(1.0 + 2 * 2.0 + 4.0)
+    assert progress.spent == pytest.approx(30.0 / 91.0)
+    legs.longest_save = 1000.0
+    legs.reserve(unmeasured=0.0)
+    assert progress.reserved == 50.0

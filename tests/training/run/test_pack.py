@@ -1,4 +1,4 @@
-"""Packing what a leg on another machine needs."""
+"""Packing what a leg on another machine needs, its networks with rounded matrices."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from tests.systems import IS_WINDOWS
 from tests.training.games import random_games, write_records
 from training.config import DataConfig, RecordsConfig, RunConfig, TrainingConfig, read_config
 from training.errors import TrainingError
+from training.files import read_network
 from training.run import pack as module
-from training.run.pack import pack, packed_records, size_of
+from training.run.pack import pack, packed_records, rounded, rounded_network, size_of
 
 ROOM = 64 << 20
 
@@ -26,6 +27,16 @@ ROOM = 64 << 20
 @pytest.fixture
 def records(tmp_path: Path) -> Path:
     return write_records(tmp_path / "games.npz", random_games(count=6, length=40, seed=3))
+
+
+@pytest.fixture
+def teacher(tmp_path: Path) -> Path:
+    """A network with a matrix that is worth rounding."""
+    network = RandomNetwork(8, channels=64)
+    network.write([{"kind": "ordinary_block"}])
+    path = tmp_path / "teacher.bin.gz"
+    path.write_bytes(network.content)
+    return path
 
 
 def test_records_are_cut_to_the_room_there_is(records: Path) -> None:
@@ -66,7 +77,7 @@ def test_all_lies_in_one_folder(
         pack(tmp_path / "larger", without, {}, "3.12", 1 << 20)
 
 
-@pytest.mark.parametrize("missing", ["teacher", "records", "no records", "yardstick"])
+@pytest.mark.parametrize("missing", ["teacher", "records", "no records", "yardstick", "samples"])
 def test_errors_name_the_file_before_anything_is_downloaded(
     records: Path, teacher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str
 ) -> None:
@@ -75,9 +86,13 @@ def test_errors_name_the_file_before_anything_is_downloaded(
     path = {"records": str(nothing), "no records": ""}.get(missing, str(records))
     config = TrainingConfig(
         run=RunConfig(yardstick=str(nothing) if missing == "yardstick" else ""),
-        data=DataConfig(teacher=str(nothing if missing == "teacher" else teacher), records=RecordsConfig(path=path)),
+        data=DataConfig(
+            teacher=str(nothing if missing == "teacher" else teacher),
+            records=RecordsConfig(path=path),
+            samples_share=0.5 if missing == "samples" else 0.0,
+        ),
     )
-    named = {"no records": "data.records.path: no game records"}
+    named = {"no records": "data.records.path: no game records", "samples": "sample files do not travel"}
     with pytest.raises(TrainingError) as error:
         pack(out, config, {}, "3.12", ROOM)
     assert str(error.value).startswith(named.get(missing, f"{nothing}: No such file"))
@@ -99,11 +114,6 @@ def test_a_failure_leaves_nothing_in_the_way(records: Path, tmp_path: Path, monk
     with pytest.raises(TrainingError, match="exists already"):
         pack(out, config, {}, "3.12", ROOM)
     assert (out / "games.npz").exists()  # what another call made stays
-
-
-def test_samples_do_not_travel(tmp_path: Path) -> None:
-    with pytest.raises(TrainingError, match="sample files do not travel"):
-        pack(tmp_path / "out", TrainingConfig(data=DataConfig(samples_share=0.5)), {}, "3.12", ROOM)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed (extra `train`)")
@@ -139,3 +149,45 @@ def test_a_network_to_begin_with_travels_rounded(
     with pytest.raises(SystemExit):
         module.main.main([*command, "--without", "4"])
     assert f"Error: --without 4: {source} has no block 4; its blocks are 0 to 3" in capsys.readouterr().err
+
+
+def test_rounding_numbers() -> None:
+    half = 2.0**-8
+    values = np.array([1.0, 1.0 + half / 2, 1.0 + half, 1.0 + 3 * half, -1e-3, 0.0], np.float32)
+    found = rounded(values)
+    assert found[:4].tolist() == [1.0, 1.0, 1.0, 1.0 + 4 * half]  # ties go to even
+    assert not (found.view(np.uint32) & 0xFFFF).any()
+    assert (np.abs(found - values) <= np.abs(values) * half).all()
+
+
+def test_a_teachers_matrices_are_rounded_and_nothing_else(
+    teacher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MATRIX", 3000)
+    smaller = tmp_path / "smaller.bin.gz"
+    smaller.write_bytes(rounded_network(teacher))
+    before, after = read_network(teacher), read_network(smaller)
+    convolution = before.trunk.blocks[0].first.weights  # type: ignore[union-attr]
+    assert convolution.size > 3000
+    np.testing.assert_array_equal(after.trunk.blocks[0].first.weights, rounded(convolution))  # type: ignore[union-attr]
+    np.testing.assert_array_equal(after.value.hidden, before.value.hidden)
+    np.testing.assert_array_equal(after.trunk.stem_global, before.trunk.stem_global)
+
+
+def test_a_matrix_with_worn_weights_is_rounded_too(
+    teacher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MATRIX", 3000)
+    convolution = read_network(teacher).trunk.blocks[0].first.weights.copy()  # type: ignore[union-attr]
+    content = decompress(teacher.read_bytes())
+    stored = convolution.transpose(2, 3, 1, 0).astype("<f4").tobytes()
+    assert content.count(stored) == 1
+    worn = np.frombuffer(stored, "<f4").copy()
+    worn[5] = 1e-38  # read as 0
+    teacher.write_bytes(content.replace(stored, worn.tobytes()))
+    smaller = tmp_path / "smaller.bin.gz"
+    smaller.write_bytes(rounded_network(teacher))
+    before, after = read_network(teacher), read_network(smaller)
+    expected = rounded(before.trunk.blocks[0].first.weights)  # type: ignore[union-attr]
+    assert (expected == 0.0).sum() == 1
+    np.testing.assert_array_equal(after.trunk.blocks[0].first.weights, expected)  # type: ignore[union-attr]

@@ -1,6 +1,5 @@
 """What a student begins as: a file, a part of one, random weights; and a run that begins with it."""
 
-# ruff: noqa: E402
 from __future__ import annotations
 
 import json
@@ -10,8 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
-
 from gtp_engine import cli
 from nets.embedded import network_file
 from nets.evaluator import EvaluationRequest
@@ -20,7 +17,8 @@ from nets.katago.writer import encode_model
 from nets.open import open_network
 from tests.nets.random_networks import RandomNetwork
 from tests.training.games import random_games, write_records
-from tests.training.networks import NESTED, SHAPES, TRANSFORMER, inputs, new_student, untrained
+from tests.training.networks import NESTED, SHAPES, TRANSFORMER, inputs, new_student
+from tests.training.pytorch import torch
 from training.config import TrainingConfig
 from training.errors import TrainingError
 from training.files import CHECKPOINT, START, read_network
@@ -201,21 +199,3 @@ def test_nobi_train_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     (run / START).unlink()
     assert cli.run(command) == 1
     assert "not of this network" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("name", SHAPES)
-def test_a_step_goes_downhill_from_random_weights(name: str) -> None:
-    student = untrained(SHAPES[name])
-    spatial, global_ = inputs(4, 9)
-    optimiser = torch.optim.Adam(student.parameters(), 0.003)
-
-    def loss() -> torch.Tensor:
-        outputs = student(spatial, global_)
-        return (outputs.ownership - 1).square().mean() + (outputs.value - 1).square().mean()
-
-    first = loss().item()
-    for _ in range(20):
-        optimiser.zero_grad()
-        loss().backward()
-        optimiser.step()
-    assert loss() < 0.7 * first

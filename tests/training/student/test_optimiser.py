@@ -1,15 +1,13 @@
 """Optimisers: Muon's orthogonal updates, and the weights' average."""
 
-# ruff: noqa: E402
 from __future__ import annotations
 
 from copy import deepcopy
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
-
-from tests.training.networks import NESTED, untrained
+from tests.training.networks import NESTED, SHAPES, untrained
+from tests.training.pytorch import torch
 from training.config import NetworkConfig, OptimiserConfig
 from training.network import Network
 from training.student.optimiser import OTHERS_RATE, POOLED_RATE, Average, Optimisers, is_large, orthogonal, rate_share
@@ -33,11 +31,10 @@ def test_orthogonal_has_singular_values_near_one(shape: tuple[int, ...]) -> None
     assert values.max() < 1.3
 
 
-def test_a_step_goes_downhill_and_moves_everything() -> None:
+@pytest.mark.parametrize("name", SHAPES)
+def test_steps_go_downhill_from_random_weights_and_move_everything(name: str) -> None:
     torch.manual_seed(1)
-    student = untrained(SHAPE)
-    for block in student.blocks:
-        torch.nn.init.normal_(block.second.weight, std=0.05)
+    student = untrained(SHAPES[name])
     optimisers = Optimisers(student, OptimiserConfig(rate=0.002, weight_decay=0.0))
     spatial, global_ = torch.rand(4, 22, 9, 9), torch.rand(4, 19)
     spatial[:, 0] = 1
@@ -57,15 +54,20 @@ def test_a_step_goes_downhill_and_moves_everything() -> None:
         assert (parameter != before[name]).any(), name
 
 
-def test_what_is_pooled_moves_channels_slowly() -> None:
+def moved(names: tuple[str, ...], others_rate: float = 1.0, momentum: float = 0.95) -> list[float]:
+    """How far the first step moves these weights of a student, all of whose gradients are alike."""
     student = untrained(SHAPE)
-    optimisers = Optimisers(student, OptimiserConfig(rate=0.01, weight_decay=0.0, momentum=0.0, clip=1e9))
-    watched = (student.policy.pooled_to_bias.weight, student.value.hidden.weight)
+    config = OptimiserConfig(weight_decay=0.0, momentum=momentum, clip=1e9)
+    watched = [student.get_parameter(name) for name in names]
     before = [weight.detach().clone() for weight in watched]
     for weight in watched:
         weight.grad = torch.ones_like(weight)
-    optimisers.step(1.0)
-    slow, usual = ((weight - old).abs().max().item() for weight, old in zip(watched, before, strict=True))
+    Optimisers(student, config, others_rate).step(1.0)
+    return [(weight - old).abs().max().item() for weight, old in zip(watched, before, strict=True)]
+
+
+def test_what_is_pooled_moves_channels_slowly() -> None:
+    slow, usual = moved(("policy.pooled_to_bias.weight", "value.hidden.weight"), momentum=0.0)
     assert slow == pytest.approx(POOLED_RATE * usual, rel=1e-3)
 
 
@@ -133,15 +135,6 @@ def test_muon_learns_the_matrices_of_the_blocks_and_nothing_of_the_heads() -> No
 
 
 def test_what_is_not_muons_moves_slowly_where_a_network_has_learned() -> None:
-    moved = []
-    for share in (1.0, OTHERS_RATE):
-        student = untrained(SHAPE)
-        optimisers = Optimisers(student, OptimiserConfig(weight_decay=0.0, clip=1e9), share)
-        watched = [student.get_parameter(name) for name in ("blocks.0.first.weight", "value.hidden.weight", "tip.bias")]
-        before = [weight.detach().clone() for weight in watched]
-        for weight in watched:
-            weight.grad = torch.ones_like(weight)
-        optimisers.step(1.0)
-        moved.append([(weight - old).abs().max().item() for weight, old in zip(watched, before, strict=True)])
-    usual, slow = moved
+    names = ("blocks.0.first.weight", "value.hidden.weight", "tip.bias")
+    usual, slow = (moved(names, share) for share in (1.0, OTHERS_RATE))
     assert slow == pytest.approx([usual[0], OTHERS_RATE * usual[1], OTHERS_RATE * usual[2]], rel=1e-3)
