@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.points import MAX_SIZE
+from nets.evaluator import EvaluatorAttributes, as_floats
 from nets.katago.model import (
     Activation,
     AttentionBlock,
@@ -23,7 +24,7 @@ from nets.native.convolutions.packing import LayersWriter, Reading, is_curved, r
 from nets.native.convolutions.tiling import LARGEST, PLACES
 from nets.native.network import CONVOLUTIONS, HEADS, NETWORK, ROWS, RUN
 from nets.native.order import MOST_STREAMS, BottleneckEnd, Step, runs, steps
-from nets.native.outputs import SmallLayers
+from nets.native.outputs import LastLayers
 from nets.native.packed import HEAD, Packed, Writer, pad, padded, pool_matrix
 from nets.native.simd.activations import CURVES, KINDS
 from nets.native.simd.processor import is_available
@@ -64,10 +65,15 @@ def pack(
     parameters = writer.content()
     network["parameters"] = parameters.ctypes.data
     return Packed(
-        name=model.name,
-        has_optimism=model.policy.channels > 1,
-        pass_alive_under_suicide=model.pass_alive_under_suicide,
-        only_safe_area=model.only_safe_area,
+        attributes=EvaluatorAttributes(
+            model.name,
+            "int16",
+            "native",
+            model.policy.channels > 1,
+            None,
+            model.pass_alive_under_suicide,
+            model.only_safe_area,
+        ),
         metadata=trunk.metadata,
         parameters=parameters,
         network=network,
@@ -84,7 +90,7 @@ def pack(
         policies=min(2, model.policy.channels),
         planes=trunk.stem.inputs,
         global_features=len(trunk.stem_global),
-        small=small_layers(model),
+        last_layers=last_layers(model),
         work=trunk.work,
     )
 
@@ -144,29 +150,29 @@ def pack_heads(model: Model, writer: Writer, matrices: MatricesWriter) -> NDArra
     return result
 
 
-def small_layers(model: Model) -> SmallLayers:
-    """Return the layers of the heads that the big kernel does not compute."""
-    policy, value = model.policy, model.value
-    used, none = min(2, policy.channels), np.zeros(0, np.float32)
-    has_hidden = policy.pass_second is not None and policy.pass_bias is not None
-    pass_first = policy.pass_first if has_hidden else policy.pass_first[:, :used]
-    width = padded(policy.pooled.outputs)
-    by_block = pool_matrix(pass_first, policy.pooled.outputs, pass_first.shape[1]).reshape(
-        3, -1, OUTPUTS, pass_first.shape[1]
-    )
-    hidden = pool_matrix(value.hidden, value.first.outputs, value.hidden.shape[1])
-    return SmallLayers(
+def last_layers(model: Model) -> LastLayers:
+    """Return the layers of the heads that the big kernel does not compute, for boards of any size."""
+    policy, value, score = model.policy, model.value, score_outputs(model)
+    used, pooled = min(2, policy.channels), policy.pooled.outputs
+    first = policy.pass_first[:, :used] if policy.pass_second is None else policy.pass_first
+    second = first[:0] if policy.pass_second is None else policy.pass_second[:, :used]
+    by_block = pool_matrix(first, pooled, first.shape[1]).reshape(3, -1, OUTPUTS, first.shape[1])
+    outputs = np.concatenate([value.value, score.weights], axis=1)
+    most = max(matrix.shape[1] for matrix in (first, value.hidden, outputs))
+    return LastLayers(
         version=model.version,
-        pass_first=by_block.transpose(1, 0, 2, 3).reshape(3 * width, -1),
-        pass_bias=policy.pass_bias if policy.pass_bias is not None else none,
+        pass_first=as_floats(by_block.transpose(1, 0, 2, 3).reshape(3 * padded(pooled), -1)),
+        pass_bias=np.zeros(0, np.float32) if policy.pass_bias is None else as_floats(policy.pass_bias),
         pass_activation=KINDS.index(policy.pass_activation or Activation.IDENTITY),
-        pass_second=policy.pass_second[:, :used] if policy.pass_second is not None else none,
-        hidden=hidden,
-        hidden_bias=value.hidden_bias,
+        pass_second=as_floats(second),
+        hidden=pool_matrix(value.hidden, value.first.outputs, value.hidden.shape[1]),
+        hidden_bias=as_floats(value.hidden_bias),
         hidden_activation=KINDS.index(value.hidden_activation),
-        value=value.value,
-        value_bias=value.value_bias,
-        score=score_outputs(model),
+        outputs=as_floats(outputs),
+        outputs_bias=as_floats(np.concatenate([value.value_bias, score.bias])),
+        factors=as_floats(score.factors),
+        has_root=int(score.has_root),
+        sums=np.zeros((2, most), np.float32),
     )
 
 

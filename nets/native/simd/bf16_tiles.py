@@ -13,7 +13,7 @@ from numba import types
 
 from nets.native.simd.products import HERE, OUTPUT_BYTES, repeat
 from nets.native.simd.tile_products import TILE_BYTES, TILE_ROWS, call, in_tiles, shape
-from nets.native.simd.vectors import I8, I64, intrinsic, place
+from nets.native.simd.vectors import I8, I64, emits, place
 
 NUMBER_BYTES = 2
 """Of a number in bf16."""
@@ -25,39 +25,25 @@ _COLUMNS = 2
 """Tiles of weights beside each other: 32 outputs."""
 
 
-@intrinsic
-def shape_bf16_tiles(_context: Any) -> Any:
+@emits(types.void())
+def shape_bf16_tiles(builder: Any) -> None:
     """Shape the thread's tiles for `multiply_bf16_tiles`."""
-
-    def generate(context: Any, builder: Any, _signature: Any, _values: Any) -> Any:
-        if HERE.has_bf16_tiles:
-            shape(builder, "bf16_tile_shapes", [TILE_BYTES] * 8, [TILE_ROWS] * 8)
-        return context.get_dummy_value()
-
-    return types.void(), generate
+    if HERE.has_bf16_tiles:
+        shape(builder, "bf16_tile_shapes", [TILE_BYTES] * 8, [TILE_ROWS] * 8)
 
 
-@intrinsic
+@emits(types.void(*[types.int64] * 7))
 def multiply_bf16_tiles(
-    _context: Any, points: Any, row_bytes: Any, side: Any, inputs: Any, weights: Any, sums: Any, rows: Any
-) -> Any:
+    builder: Any, points: Any, row_bytes: Any, side: Any, inputs: Any, weights: Any, sums: Any, rows: Any
+) -> None:
     """Compute float32 sums [rows, 32] of a window of `side` by `side` points at each of `rows` points.
 
     `points` is the address of the window's first point at the first of them, in bf16 [..., inputs] with `inputs` a
     multiple of 32; `row_bytes` are the bytes from one row of the board to the next. `weights` is the address of bf16
     [side, side, inputs / 2, 32, 2]. Points are read, and sums written, for `rows` rounded up to a multiple of 16.
     """
-
-    def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        if HERE.has_bf16_tiles:
-            _emit(builder, values)
-        return context.get_dummy_value()
-
-    return types.void(*[types.int64] * 7), generate
-
-
-def _emit(builder: Any, values: Any) -> None:
-    points, row_bytes, side, inputs, weights, sums, rows = values
+    if not HERE.has_bf16_tiles:
+        return
     point_bytes = builder.mul(inputs, I64(NUMBER_BYTES))
 
     def emit(points: Any, sums: Any, tiles: int) -> None:

@@ -17,7 +17,7 @@ from numba import types
 from numba.core import cgutils
 
 from nets.native.simd.products import HERE, OUTPUT_BYTES, repeat
-from nets.native.simd.vectors import I8, I64, intrinsic, place
+from nets.native.simd.vectors import I8, I64, emits, place
 
 TILE_ROWS = 16
 DEPTH, HALF_DEPTH = 64, 32
@@ -64,55 +64,35 @@ def in_tiles(builder: Any, values: tuple[Any, ...], row_bytes: Any, emit: Callab
         values = repeat(builder, values, partial(has_more_than, fewest), partial(turn, tiles))
 
 
-@intrinsic
-def shape_tiles(_context: Any) -> Any:
+@emits(types.void())
+def shape_tiles(builder: Any) -> None:
     """Shape the thread's tiles for `multiply_tiles`."""
-
-    def generate(context: Any, builder: Any, _signature: Any, _values: Any) -> Any:
-        if HERE.has_tiles:
-            row_bytes, rows = [TILE_BYTES] * 8, [TILE_ROWS] * 8
-            row_bytes[HALF_LEVELS], rows[HALF_WEIGHTS] = HALF_DEPTH, HALF_DEPTH // _GROUP
-            shape(builder, "tile_shapes", row_bytes, rows)
-        return context.get_dummy_value()
-
-    return types.void(), generate
+    if HERE.has_tiles:
+        row_bytes, rows = [TILE_BYTES] * 8, [TILE_ROWS] * 8
+        row_bytes[HALF_LEVELS], rows[HALF_WEIGHTS] = HALF_DEPTH, HALF_DEPTH // _GROUP
+        shape(builder, "tile_shapes", row_bytes, rows)
 
 
-@intrinsic
-def give_up_tiles(_context: Any) -> Any:
+@emits(types.void())
+def give_up_tiles(builder: Any) -> None:
     """Give up the thread's tiles: what they hold is not saved any more when the system changes threads."""
-
-    def generate(context: Any, builder: Any, _signature: Any, _values: Any) -> Any:
-        if HERE.has_tiles:
-            call(builder, "tilerelease")
-        return context.get_dummy_value()
-
-    return types.void(), generate
+    if HERE.has_tiles:
+        call(builder, "tilerelease")
 
 
-@intrinsic
-def multiply_tiles(_context: Any, levels: Any, row_bytes: Any, length: Any, weights: Any, sums: Any, rows: Any) -> Any:
+@emits(types.void(*[types.int64] * 6))
+def multiply_tiles(builder: Any, levels: Any, row_bytes: Any, length: Any, weights: Any, sums: Any, rows: Any) -> None:
     """Compute int32 sums [rows, 32] of 8-bit levels without sign [rows, length] @ int8 weights [length / 4, 32, 4].
 
     `levels`, `weights` and `sums` are addresses, `row_bytes` the bytes from one row of levels to the next, and `length`
     is a multiple of 32. Levels are read, and sums written, for `rows` rounded up to a multiple of 16.
     """
 
-    def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        if HERE.has_tiles:
-            _emit(builder, values)
-        return context.get_dummy_value()
-
-    return types.void(*[types.int64] * 6), generate
-
-
-def _emit(builder: Any, values: Any) -> None:
-    levels, row_bytes, length, weights, sums, rows = values
-
     def emit(levels: Any, sums: Any, tiles: int) -> None:
         _emit_rows(builder, levels, row_bytes, length, weights, sums, tiles)
 
-    in_tiles(builder, (levels, sums, rows), row_bytes, emit)
+    if HERE.has_tiles:
+        in_tiles(builder, (levels, sums, rows), row_bytes, emit)
 
 
 def _emit_rows(builder: Any, levels: Any, row_bytes: Any, length: Any, weights: Any, sums: Any, tiles: int) -> None:
