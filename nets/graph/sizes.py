@@ -137,7 +137,7 @@ _ATTRIBUTES = {
 
 
 # --- The shapes that operators make ----------------------------------------------------------------------------------
-# There are rules for the operators that our own writers use (layers.py, fp16.py), and for no other.
+# There are rules for the operators that our own writers use (layers.py, convert.py), and for no other.
 # Files may be hostile: an input or attribute that breaks the operator's specification raises ShapeError, and so does a
 # shape that depends on more than shapes and small constants. onnx's own inference does not do for that: a shape that
 # is joined to itself 20 times costs it 20 seconds and a gigabyte, and a Split into fewer parts than it has outputs ends

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from nets.katago.model import (
     score_outputs,
 )
 from nets.native.convolutions.layers import MOST_BUFFERS
-from nets.native.convolutions.packing import LayersWriter, Reading, is_curved, readings
+from nets.native.convolutions.packing import LayersWriter, is_curved, readings
 from nets.native.convolutions.tiling import LARGEST, PLACES
 from nets.native.network import CONVOLUTIONS, HEADS, NETWORK, ROWS, RUN
 from nets.native.order import MOST_STREAMS, BottleneckEnd, Step, runs, steps
@@ -198,43 +198,27 @@ def unknown_to_kernels(model: Model) -> str:
         sides = {each.weights.shape[2:] for each in layer.parts}
         if len(sides) > 1 or not sides <= {(3, 3), (1, 1)} or any(each.dilation != (1, 1) for each in layer.parts):
             return "int16 is only for convolutions of 3x3 or 1x1 points side by side"
-    if reason := _reason_in_stem_and_heads(model):
-        return reason
+    stem, policy, value = model.trunk.stem, model.policy, model.value
+    heads = (policy.first, policy.pooled, policy.second, value.first, value.ownership)
+    height, width = stem.weights.shape[2:]
+    if height != width or stem.dilation != (1, 1) or any(each.weights.shape[2:] != (1, 1) for each in heads):
+        return "int16 is only for square kernels, and 1x1 in the heads"
     if len({padded(each.outputs) for layer in layers for each in layer.parts}) * 3 > MOST_BUFFERS:
         return "int16 is only for networks with few different numbers of channels"
     size = weight_bytes(model)
     return f"int16 would take {size >> 20} MiB; {MOST_BYTES >> 20} are allowed" if size > MOST_BYTES else ""
 
 
-def _reason_in_stem_and_heads(model: Model) -> str:
-    """The reason in its stem or heads; empty if there is none."""
-    trunk, policy, value = model.trunk, model.policy, model.value
-    stem = trunk.stem.weights.shape[2:]
-    heads = (policy.first, policy.pooled, policy.second, value.first, value.ownership)
-    if stem[0] != stem[1] or trunk.stem.dilation != (1, 1) or any(each.weights.shape[2:] != (1, 1) for each in heads):
-        return "int16 is only for square kernels, and 1x1 in the heads"
-    return ""
-
-
 def weight_bytes(model: Model) -> int:
     """Count the bytes of the integer weights in a trunk that can be packed, and of its rows on the largest board."""
     order = list(steps(model.trunk.blocks))
-    in_layers, in_rows = ([step for step in order if step.in_rows is each] for each in (False, True))
-    return _layers_size(readings(in_layers)) + _rows_size(in_rows)
-
-
-def _layers_size(layers: Iterable[Reading]) -> int:
-    return sum(
-        padded(each.inputs) * padded(each.outputs) * 2 * (PLACES if each.weights.shape[2] == 3 else 1)
-        for layer in layers
+    size = sum(
+        2 * padded(each.inputs) * padded(each.outputs) * (PLACES if each.weights.shape[2] == 3 else 1)
+        for layer in readings([step for step in order if not step.in_rows])
         for each in layer.parts
     )
-
-
-def _rows_size(order: Sequence[Step]) -> int:
-    """Bytes of the integer weights of transformer blocks, and of what their rows take on the largest board."""
-    size = widest = 0
-    for _, _, part in order:
+    widest = 0
+    for part in (step.part for step in order if step.in_rows):
         if isinstance(part, AttentionBlock):
             query, value = (-(-each // HEAD) * HEAD for each in (part.query_dimension, part.value_dimension))
             outputs, mixed = (part.heads + part.kv_heads) * query + part.kv_heads * value, part.heads * value
