@@ -22,7 +22,7 @@ from nets.graph.bound import bound_sessions
 from nets.graph.convert import convert
 from nets.graph.evaluator import OnnxEvaluator
 from nets.graph.simulated import simulated_sessions
-from tests.nets.random_networks import RandomNetwork
+from tests.nets.random_networks import content_of
 
 DEVICE = dataclasses.replace(DEVICES[0], provider=CPU.provider, needs_cuda=False, options={})
 """The processor in the place of an accelerator."""
@@ -33,9 +33,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Duplicate provider")
 @pytest.fixture(scope="module")
 def content() -> bytes:
     """A network with an optimistic policy."""
-    random = RandomNetwork(16)
-    random.write([{"kind": "gpool_block"}])
-    return convert(random.compressed(), "random", "")
+    return convert(content_of(16, [{"kind": "gpool_block"}]), "random", "")
 
 
 def asked(count: int, size: int = 7, number: int = 0) -> EvaluationRequest:
@@ -277,12 +275,9 @@ def test_a_simulated_device_takes_its_time_and_answers_by_the_stones(content: by
 
 def test_one_simulated_call_at_a_time(content: bytes) -> None:
     memory = simulated_sessions(0.03, 0.0)(Shape(4, 5, 5), frozenset({"spatial", "global"}))
-    calls = [threading.Thread(target=memory().run) for _ in range(4)]
     started = time.perf_counter()
-    for call in calls:
-        call.start()
-    for call in calls:
-        call.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda batch: batch.run(), [memory() for _ in range(4)]))
     assert time.perf_counter() - started >= 4 * 0.03
 
 
