@@ -157,9 +157,8 @@ def compare_answers(reference: Sequence[Answer], candidate: Sequence[Answer]) ->
 def _differences(ours: Evaluation, theirs: Evaluation, spatial: NDArray[np.float32]) -> NDArray[np.float64]:
     """[5, N]: differences of winrate and lead, divergence of the policies, whether the best moves differ, and the
     differences of the lead again, where it decides the game as shares."""
-    policies = [_probabilities(evaluation.policy, spatial) for evaluation in (ours, theirs)]
-    winrates = [evaluation.value[:, WIN] + evaluation.value[:, NO_RESULT] / 2 for evaluation in (ours, theirs)]
-    p, q = policies
+    p, q = (_probabilities(each.policy, spatial) for each in (ours, theirs))
+    winrates = [each.value[:, WIN] + each.value[:, NO_RESULT] / 2 for each in (ours, theirs)]
     divergence = np.where(p > 0, p * np.log(np.maximum(p, 1e-30) / np.maximum(q, 1e-30)), 0).sum(axis=1)
     lead = np.abs(ours.score[:, LEAD] - theirs.score[:, LEAD])
     return np.stack(

@@ -147,7 +147,7 @@ def write_attention(graph: Graph, board: BoardValues, block: AttentionBlock, x: 
     )
     groups = block.heads // block.kv_heads
     if block.rope is not None:
-        frequencies = np.broadcast_to(block.rope.frequencies, (block.kv_heads, block.query_dimension // 2, 2))
+        frequencies = np.broadcast_to(block.rope, (block.kv_heads, block.query_dimension // 2, 2))
         queries = _turned(graph, board, np.repeat(frequencies, groups, axis=0), queries, f"{label}_queries")
         keys = _turned(graph, board, frequencies, keys, f"{label}_keys")
     mixed = graph.add(

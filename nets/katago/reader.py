@@ -33,7 +33,6 @@ from nets.katago.model import (
     PolicyHead,
     PoolingBlock,
     RmsTip,
-    Rope,
     Trunk,
     ValueHead,
 )
@@ -380,28 +379,25 @@ def _attention_block(reader: Reader, name: str, channels: int) -> AttentionBlock
         _expect(query_dimension % 2 == 0, f"{name}: rotary embedding needs an even head size")
         pairs = query_dimension // 2
         if learned:
-            rope = _learned_rope(reader, kv_heads, pairs)
+            name = reader.word()
+            shape = tuple(reader.integer(f"{name}: shape") for _ in range(3))
+            _expect(shape == (kv_heads, pairs, 2), f"{name}: shape {shape} where {(kv_heads, pairs, 2)} is needed")
+            rope = reader.floats(name, *shape)
         else:
             rope = fixed_rope(reader.positive(reader.word()), pairs)
-            _expect(bool(np.isfinite(rope.frequencies).all()), "rope theta is out of range")
+            _expect(bool(np.isfinite(rope).all()), "rope theta is out of range")
     return AttentionBlock(heads, kv_heads, norm, epsilon, query, key, value, output, rope)
 
 
-def _learned_rope(reader: Reader, kv_heads: int, pairs: int) -> Rope:
-    name = reader.word()
-    shape = tuple(reader.integer(f"{name}: shape") for _ in range(3))
-    _expect(shape == (kv_heads, pairs, 2), f"{name}: shape {shape} where {(kv_heads, pairs, 2)} is needed")
-    return Rope(reader.floats(name, *shape))
-
-
-def fixed_rope(theta: float, pairs: int) -> Rope:
-    """Have the first half of the pairs turn with y, the others with x, at frequencies theta^(-2i / pairs)."""
+def fixed_rope(theta: float, pairs: int) -> FloatArray:
+    """Return frequencies [1, pairs, 2] at which the first half of the pairs turn with y, the others with x:
+    theta^(-2i / pairs)."""
     half = pairs // 2
     frequencies = np.zeros((1, pairs, 2), np.float32)
     with np.errstate(over="ignore"):
         frequencies[0, :half, 1] = theta ** (-2.0 * np.arange(half) / pairs)
         frequencies[0, half:, 0] = theta ** (-2.0 * np.arange(pairs - half) / pairs)
-    return Rope(frequencies)
+    return frequencies
 
 
 def _feed_forward_block(reader: Reader, name: str, channels: int) -> FeedForwardBlock:

@@ -101,8 +101,7 @@ class _Writer:
             for part in ("query", "key", "value", "output"):
                 self.layer(f"{name}/{part}", getattr(block, part))
             if block.rope is not None:
-                frequencies = block.rope.frequencies
-                frequencies = np.broadcast_to(frequencies, (block.kv_heads, *frequencies.shape[1:]))
+                frequencies = np.broadcast_to(block.rope, (block.kv_heads, *block.rope.shape[1:]))
                 self.layer(f"{name}/frequencies", frequencies)
         elif isinstance(block, FeedForwardBlock):
             hidden, channels = block.second.shape

@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 
 from nets.evaluator import LEAD, LOSS, NO_RESULT, SCORE_MEAN, SCORE_STDEV, WIN, Evaluation, EvaluationRequest, Evaluator
+from nets.features import scratch_for
 from nets.open import open_network
-from tests.nets.golden import COLOURS, encoded, game_of, new_scratch, positions, probabilities
+from tests.nets.golden import COLOURS, encode_with, game_of, positions, probabilities
 from tests.nets.native.networks import needs_kernels, opened
 
 ROWS = Path(__file__).parent / "golden_rows"
@@ -28,11 +29,10 @@ KATAGO_OPTIMISM = 0.2
 
 def evaluations(rows: Iterable[dict[str, Any]], evaluator: Evaluator) -> list[tuple[dict[str, Any], Evaluation]]:
     """Each row with its evaluation (arrays without the batch dimension), boards of one size evaluated together."""
-    scratch = new_scratch(evaluator.attributes.pass_alive_under_suicide)
+    scratch = scratch_for(evaluator)
     waiting: dict[tuple[int, ...], list[tuple[dict[str, Any], np.ndarray, np.ndarray]]] = {}
     for row in rows:
-        game = game_of(row)
-        entry = (row, *encoded(game, COLOURS[row["to_play"]], scratch))
+        entry = (row, *encode_with(game_of(row), scratch, COLOURS[row["to_play"]]))
         waiting.setdefault(tuple(row["size"]), []).append(entry)
     found = []
     for entries in waiting.values():

@@ -21,7 +21,18 @@ from nets.native.pack import pack, unknown_to_kernels
 from nets.native.transformers.packing import Int8Parts
 from nets.native.transformers.rounding import rounded
 from tests.nets.graph.test_katago_networks import ATTENTION, DEEP, FEED_FORWARD, ORDINARY, POOLING, inputs
-from tests.nets.native.networks import OF_BYTES, SIZES, check, made, needs_int8, needs_kernels, nested, opened, plain
+from tests.nets.native.networks import (
+    OF_BYTES,
+    SIZES,
+    check,
+    model_of,
+    needs_int8,
+    needs_kernels,
+    nested,
+    opened,
+    plain,
+)
+from tests.nets.random_networks import content_of, made
 
 pytestmark = pytest.mark.usefixtures("own_networks")
 
@@ -89,8 +100,7 @@ def test_any_blocks(
 @needs_kernels
 def test_limits_on_positions_of_games() -> None:
     """What int16 may lose of fp32 by onnxruntime, on positions of games."""
-    network, _ = made(15, [*BLOCKS["beside"], *BLOCKS["pooling beside attention"]], channels=32, tip="rms")
-    content = network.compressed()
+    content = content_of(15, [*BLOCKS["beside"], *BLOCKS["pooling beside attention"]], channels=32, tip="rms")
     model, reference = load_model(content, "random"), plain(content)
     kept = few_recorded(scratch_for(reference))
     packed = pack(model, ranges(model, kept))
@@ -114,8 +124,9 @@ def test_matrices_in_bytes_beside_convolutions() -> None:
 @needs_kernels
 def test_batches() -> None:
     """One by one, and as many together as points make worth it."""
-    network, _ = made(15, [nested(ORDINARY, ATTENTION, middle=34), POOLING, FEED_FORWARD], tip="rms_spatial")
-    evaluator = opened(network.compressed())
+    evaluator = opened(
+        content_of(15, [nested(ORDINARY, ATTENTION, middle=34), POOLING, FEED_FORWARD], tip="rms_spatial")
+    )
     spatial, global_ = (np.concatenate([each] * 3) for each in inputs(9, 9))
     for count in (1, 4, 9):
         whole = evaluator.evaluate(EvaluationRequest(spatial[:count], global_[:count]))
@@ -128,8 +139,7 @@ def test_batches() -> None:
 def test_runs() -> None:
     """The ends of a bottleneck go with the blocks beside them, so that there are few runs."""
     blocks = [ORDINARY, nested(ORDINARY, ATTENTION, FEED_FORWARD), FEED_FORWARD, nested(nested(ATTENTION, ORDINARY))]
-    network, _ = made(15, blocks)
-    model = load_model(network.compressed(), "random")
+    model = model_of(15, blocks)
     order = list(steps(model.trunk.blocks))
     assert [step.stream for step in order] == [0, 0, 1, 1, 1, 1, 0, 0, 1, 2, 2, 2, 1]
     packed = pack(model, ranges(model, [inputs(5, 5)]))

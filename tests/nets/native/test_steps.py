@@ -10,17 +10,15 @@ import pytest
 from nets.evaluator import SCORE_COLUMNS, Evaluation, EvaluationRequest
 from nets.native.evaluator import NativeEvaluator
 from nobi_machine.fused_call import Given, fuse
-from tests.nets.graph.test_katago_networks import inputs
-from tests.nets.native.networks import made, needs_kernels, opened
-from tests.nets.native.test_transformers import ATTENTION, FEED_FORWARD
+from tests.nets.graph.test_katago_networks import ATTENTION, FEED_FORWARD, inputs
+from tests.nets.native.networks import needs_kernels, opened
+from tests.nets.random_networks import content_of
 
 BOARDS = 4
 
 
 def network(kind: str) -> NativeEvaluator:
-    if kind == "convolutions":
-        return opened(made()[0].compressed())
-    return opened(made(15, [ATTENTION, FEED_FORWARD])[0].compressed())
+    return opened(content_of() if kind == "convolutions" else content_of(15, [ATTENTION, FEED_FORWARD]))
 
 
 def batch(height: int, width: int) -> tuple[EvaluationRequest, Evaluation]:
