@@ -7,7 +7,6 @@ and feed-forward read the stream row by row. The ends of a bottleneck are comput
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from typing import NamedTuple
 
 from nets.katago.model import (
@@ -64,11 +63,6 @@ def steps(blocks: Sequence[Block], stream: int = 0, prefix: str = "block") -> It
             yield Step(label, stream + 1, _end(block, is_narrow=False))
         else:
             yield Step(label, stream, block)
-
-
-def runs(order: Sequence[Step]) -> list[list[Step]]:
-    """Split steps where the kind of kernel changes."""
-    return [list(run) for _, run in groupby(order, lambda step: step.in_rows)]
 
 
 def _end(block: BottleneckBlock, is_narrow: bool) -> BottleneckEnd:

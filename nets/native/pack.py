@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ from nets.native.convolutions.layers import MOST_BUFFERS
 from nets.native.convolutions.packing import LayersWriter, is_curved, readings
 from nets.native.convolutions.tiling import LARGEST, PLACES
 from nets.native.network import CONVOLUTIONS, HEADS, NETWORK, ROWS, RUN
-from nets.native.order import MOST_STREAMS, BottleneckEnd, Step, runs, steps
+from nets.native.order import MOST_STREAMS, BottleneckEnd, Step, steps
 from nets.native.outputs import LastLayers
 from nets.native.packed import HEAD, Packed, Writer, pad, padded, pool_matrix
 from nets.native.simd.activations import CURVES, KINDS
@@ -52,13 +53,12 @@ def pack(
     network, matrices = _stem(writer, trunk), MatricesWriter(writer)
     layers = LayersWriter(writer, highest, has_curves, largest, in_bf16)
     blocks = BlocksWriter(writer, matrices, in_int8)
-    parts = runs(order)
-    records = np.zeros(len(parts), RUN)
-    for record, run in zip(records, parts, strict=True):
-        kind, to = (ROWS, blocks) if run[0].in_rows else (CONVOLUTIONS, layers)
-        record["kind"], record["first"] = kind, len(to.records)
-        to.put(run)
-        record["end"] = len(to.records)
+    runs = []
+    for in_rows, run in groupby(order, lambda step: step.in_rows):
+        kind, to = (ROWS, blocks) if in_rows else (CONVOLUTIONS, layers)
+        first = len(to.records)
+        to.put(list(run))
+        runs.append((kind, first, len(to.records)))
     heads = pack_heads(model, writer, matrices)
     network["points"] = largest + 2
     network["ones"] = writer.put(np.ones(OUTPUTS, np.float32))
@@ -77,7 +77,7 @@ def pack(
         metadata=trunk.metadata,
         parameters=parameters,
         network=network,
-        runs=records,
+        runs=np.array(runs, RUN),
         layers=np.concatenate(layers.records) if layers.records else None,
         blocks=np.concatenate(blocks.records) if blocks.records else None,
         matrices=np.concatenate(matrices.records),

@@ -51,11 +51,6 @@ ENDLESS = 1 << 62
 """Further than any number in bf16 goes."""
 
 
-def numbers_of(activation: Activation) -> Levels:
-    """Return what numbers in bf16 are cut off at: ReLU's at 0, the others nowhere."""
-    return Levels(0 if activation is Activation.RELU else -ENDLESS, ENDLESS)
-
-
 def levels_of(activation: Activation, largest: int) -> Levels:
     """Return the levels for a reader by Winograd's method in tiles of at most `largest` points, or for a plain one."""
     share = {Activation.RELU: 0.0, Activation.IDENTITY: 1.0}.get(activation, LOWER_SHARE)
@@ -235,8 +230,10 @@ class LayersWriter:
         for reading, read, next_ in zip_longest(each, readers, readers[1:]):
             parts = reading.parts
             if reading.kind == TO_LEVELS:
-                assert next_ is not None
-                parts = self._in_steps(parts, next_)
+                assert next_ is not None  # alone reads what the last of the parts writes: in its steps, without curves
+                factor, last = self._factor(next_), parts[-1]
+                last = Convolution(last.weights * factor[:, None, None, None], (1, 1), last.biases * factor)
+                parts = (*parts[:-1], last)
             side, source = parts[0].weights.shape[2], self._current
             record = self._add(side, padded(parts[-1].outputs), reading.stream, next_)
             record["inputs"], record["source"] = padded(parts[0].inputs), source
@@ -249,12 +246,6 @@ class LayersWriter:
             elif reading.pooling is not None:
                 self._pool(record, reading.pooling, next_)
 
-    def _in_steps(self, parts: tuple[Convolution, ...], next_: _Preactivation) -> tuple[Convolution, ...]:
-        """Have the last of `parts` write what `next_` reads alone, in its steps where no activation is in between."""
-        factor = self._factor(next_)
-        last = parts[-1]
-        return *parts[:-1], Convolution(last.weights * factor[:, None, None, None], (1, 1), last.biases * factor)
-
     def _pool(self, record: np.void, block: PoolingBlock, next_: _Preactivation) -> None:
         record["pooled"] = padded(block.pooled.outputs)
         record["pooled_activation"] = KINDS.index(block.pooled_norm.activation)
@@ -264,8 +255,8 @@ class LayersWriter:
     def _reader(self, reading: Reading) -> _Preactivation:
         norm, is_framed = reading.norm, reading.parts[0].weights.shape[2] == 3
         if self._in_bf16:
-            ones = np.ones(norm.channels, np.float32)
-            return _Preactivation(norm, numbers_of(norm.activation), ones, is_framed)
+            levels = Levels(0 if norm.activation is Activation.RELU else -ENDLESS, ENDLESS)
+            return _Preactivation(norm, levels, np.ones(norm.channels, np.float32), is_framed)
         levels = levels_of(norm.activation, self._largest if is_framed else PLAIN)
         return _Preactivation(norm, levels, steps(self._highest[reading.tap], norm.activation, levels), is_framed)
 

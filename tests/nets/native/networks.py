@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pytest
 
+from nets.evaluator import EvaluationRequest
 from nets.graph.convert import convert, load_model
 from nets.graph.evaluator import OnnxEvaluator
 from nets.katago.model import FloatArray, Model
@@ -59,3 +61,16 @@ def check(evaluation: Any, truth: dict[str, FloatArray], coarseness: float = 1.0
         assert ours.shape == expected.shape
         np.testing.assert_allclose(ours, expected, rtol=0.02, atol=0.05 * coarseness, err_msg=name)
         assert np.abs(ours - expected).mean() < 0.004 * coarseness * max(1, np.abs(expected).mean()), name
+
+
+def check_on(
+    sizes: Iterable[tuple[int, int]],
+    evaluator: NativeEvaluator,
+    forward: Any,
+    optimism: float = 1.0,
+    coarseness: float = 1.0,
+) -> None:
+    """Compare an evaluator with the forward pass on random positions of boards of these sizes."""
+    for size in sizes:
+        evaluation = evaluator.evaluate(EvaluationRequest(*inputs(*size)))
+        check(evaluation, forward(*inputs(*size), optimism), coarseness)

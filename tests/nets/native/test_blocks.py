@@ -27,7 +27,7 @@ from nets.native.simd.vectors import floats, load_floats, store
 from nets.open import open_network
 from nobi_machine.jit import kernel
 from tests.nets.graph.test_katago_networks import NESTED, ORDINARY, POOLING, inputs
-from tests.nets.native.networks import check, model_of, needs_kernels, nested, opened
+from tests.nets.native.networks import check, check_on, model_of, needs_kernels, nested, opened
 from tests.nets.random_networks import ACTIVATIONS, RandomNetwork, content_of, made
 
 pytestmark = pytest.mark.usefixtures("own_networks")
@@ -93,8 +93,7 @@ def test_blocks(name: str, activation: str) -> None:
     network, forward = made(15, BLOCKS[name], channels=40, activation=f"ACTIVATION_{activation}", seed=len(name))
     evaluator = opened(network.compressed(), optimism=0.3)
     coarseness = 4.0 if activation == "IDENTITY" else 1.0  # half as many levels, and nothing is ever 0
-    for size in ((9, 9), (7, 4), (25, 13)):
-        check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 0.3), coarseness)
+    check_on(((9, 9), (7, 4), (25, 13)), evaluator, forward, 0.3, coarseness)
 
 
 @needs_kernels
@@ -127,8 +126,7 @@ def test_networks_of_several_activations() -> None:
     network.act = mixed.__get__(network)  # type: ignore[method-assign]
     forward = network.write([POOLING, NESTED, ORDINARY])
     evaluator = opened(network.compressed(), optimism=0.3)
-    for size in ((9, 9), (7, 4)):
-        check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 0.3))
+    check_on(((9, 9), (7, 4)), evaluator, forward, 0.3)
 
 
 @needs_kernels

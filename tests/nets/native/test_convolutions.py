@@ -17,7 +17,7 @@ from nets.native.convolutions.tiling import FINER, LARGEST, reach
 from nets.native.pack import pack
 from nets.native.simd.products import OUTPUTS
 from tests.nets.graph.test_katago_networks import NESTED, ORDINARY, POOLING, inputs
-from tests.nets.native.networks import SIZES, check, model_of, needs_kernels, opened
+from tests.nets.native.networks import SIZES, check_on, model_of, needs_kernels, opened
 from tests.nets.random_networks import RANDOM_BLOCKS, content_of, made
 
 pytestmark = pytest.mark.usefixtures("own_networks")
@@ -70,16 +70,14 @@ def test_versions(version: int) -> None:
     network, forward = made(version)
     evaluator = opened(network.compressed(), optimism=0.3)
     assert (evaluator.attributes.precision, evaluator.attributes.has_optimism) == ("int16", version >= 12)
-    for size in SIZES:
-        check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 0.3))
+    check_on(SIZES, evaluator, forward, 0.3)
 
 
 @needs_kernels
 def test_boards_of_a_single_line() -> None:
     network, forward = made()
     evaluator = opened(network.compressed())
-    for size in ((1, 1), (1, 7), (7, 1)):
-        check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size)))
+    check_on(((1, 1), (1, 7), (7, 1)), evaluator, forward)
 
 
 @needs_kernels

@@ -24,7 +24,7 @@ from tests.nets.graph.test_katago_networks import ATTENTION, DEEP, FEED_FORWARD,
 from tests.nets.native.networks import (
     OF_BYTES,
     SIZES,
-    check,
+    check_on,
     model_of,
     needs_int8,
     needs_kernels,
@@ -57,8 +57,7 @@ BLOCKS: dict[str, list[dict[str, Any]]] = {
 def test_blocks(name: str) -> None:
     network, forward = made(17, BLOCKS[name], channels=20, activation="ACTIVATION_SILU", seed=len(name))
     evaluator = opened(network.compressed(), optimism=0.3)
-    for size in ((9, 9), (7, 4), (2, 2), (13, 19)):
-        check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 0.3))
+    check_on(((9, 9), (7, 4), (2, 2), (13, 19)), evaluator, forward, 0.3)
 
 
 _convolutions = st.sampled_from([ORDINARY, POOLING, POINT])
@@ -117,8 +116,7 @@ def test_matrices_in_bytes_beside_convolutions() -> None:
     inside = [f"block{label}_{name}" for label in ("0", "2", "3_1") for name in ("first", "second")]
     assert sorted(matrices) == [*inside, "block3_widen"]
     evaluator = opened(content, in_int8=Int8Parts(matrices, (), ()))
-    for size in SIZES:
-        check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 1.0), coarseness=OF_BYTES)
+    check_on(SIZES, evaluator, forward, 1.0, coarseness=OF_BYTES)
 
 
 @needs_kernels
