@@ -109,10 +109,7 @@ class Writer:
     def content(self) -> NDArray[np.uint8]:
         """Return all that was written. Nothing can be written after that."""
         result = aligned(self._size)
-        at = 0
-        for array in self._arrays:
-            result[at : at + len(array)] = array
-            at += len(array)
+        np.concatenate(self._arrays, out=result)
         self._arrays.clear()
         return result
 

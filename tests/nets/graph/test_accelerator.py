@@ -17,7 +17,7 @@ import pytest
 
 from nets.devices import CPU, DEVICES, MissingDevice, named_device
 from nets.evaluator import Evaluation, EvaluationRequest, EvaluatorError
-from nets.graph.accelerator import SIZES, AcceleratedEvaluator, OpenSession, Shape, new_inputs, new_outputs
+from nets.graph.accelerator import SIZES, AcceleratedEvaluator, Batch, OpenSession, Shape, new_inputs, new_outputs
 from nets.graph.bound import bound_sessions
 from nets.graph.convert import convert
 from nets.graph.evaluator import OnnxEvaluator
@@ -63,35 +63,31 @@ class Fake:
         """Positions of a call for which it has memory."""
         self.most_sessions = 100
         """For which it has memory."""
-        self.sessions = weakref.WeakSet[Callable[[], FakeBatch]]()
+        self.sessions = weakref.WeakSet[Callable[[], Batch]]()
 
-    def open(self, shape: Shape, inputs: frozenset[str]) -> Callable[[], FakeBatch]:
+    def open(self, shape: Shape, names: frozenset[str]) -> Callable[[], Batch]:
         self.shapes.append(shape)
         if len(self.sessions) >= self.most_sessions:
             raise EvaluatorError("out of memory")
 
-        def memory() -> FakeBatch:
-            return FakeBatch(self, shape, inputs)
+        def memory() -> Batch:
+            inputs, outputs = new_inputs(names, shape), new_outputs(shape)
+
+            def run() -> None:
+                self.calls.append(shape)
+                time.sleep(self.seconds)
+                self.may_end.wait()
+                if self.fails:
+                    raise RuntimeError("device lost\nat line 80")
+                if shape.size > self.most:
+                    raise RuntimeError("out of memory")
+                outputs.value[:] = inputs["global"][:, :3]
+                outputs.score[:, 0] = inputs["optimism"][:, 0]
+
+            return Batch(inputs, outputs, run)
 
         self.sessions.add(memory)
         return memory
-
-
-class FakeBatch:
-    def __init__(self, fake: Fake, shape: Shape, inputs: frozenset[str]) -> None:
-        self.inputs, self.outputs = new_inputs(inputs, shape), new_outputs(shape)
-        self._fake, self._shape = fake, shape
-
-    def run(self) -> None:
-        self._fake.calls.append(self._shape)
-        time.sleep(self._fake.seconds)
-        self._fake.may_end.wait()
-        if self._fake.fails:
-            raise RuntimeError("device lost\nat line 80")
-        if self._shape.size > self._fake.most:
-            raise RuntimeError("out of memory")
-        self.outputs.value[:] = self.inputs["global"][:, :3]
-        self.outputs.score[:, 0] = self.inputs["optimism"][:, 0]
 
 
 def evaluator_on(open_session: OpenSession, content: bytes) -> AcceleratedEvaluator:
@@ -248,10 +244,10 @@ def test_the_sessions_of_other_boards_make_room(content: bytes) -> None:
 
 def test_answers_that_are_no_numbers_are_a_failure(content: bytes) -> None:
     class Broken(Fake):
-        def open(self, shape: Shape, inputs: frozenset[str]) -> Callable[[], FakeBatch]:
-            made = super().open(shape, inputs)
+        def open(self, shape: Shape, names: frozenset[str]) -> Callable[[], Batch]:
+            made = super().open(shape, names)
 
-            def memory() -> FakeBatch:
+            def memory() -> Batch:
                 batch = made()
                 batch.outputs.policy[:] = np.nan
                 return batch
