@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from go_rules.points import WHITE
 from nets.devices import USUAL_BATCH
-from nets.human_profile import NEEDS_PROFILE, HumanProfile
+from nets.human_profile import NEEDS_PROFILE, HumanProfile, metadata_row
 
 if TYPE_CHECKING:
     from nobi_machine.fused_call import Given, KernelCall
@@ -223,6 +224,13 @@ class NetworkEvaluator(Evaluator):
         if self._attributes.profile is not None:  # people's optimism is in their plain policy
             return np.zeros(count, np.float32)
         return np.full(count, self._optimism, np.float32) if optimism is None else as_floats(optimism.reshape(-1))
+
+
+@lru_cache(maxsize=64)
+def metadata_rows(profile: HumanProfile, points: int) -> NDArray[np.float32]:
+    """Return what a HumanSL network is told of its players on a board of so many points: [2, 192], with black and with
+    white to move."""
+    return np.array([metadata_row(profile, is_black, points) for is_black in (True, False)], np.float32)
 
 
 def of_colours(rows: NDArray[np.float32], count: int, colours: NDArray[np.int8] | None) -> NDArray[np.float32]:

@@ -15,12 +15,12 @@ from nets.evaluator import (
     EvaluatorAttributes,
     EvaluatorError,
     NetworkEvaluator,
+    metadata_rows,
     of_colours,
 )
 from nets.graph.check import OUTPUTS, check_onnx
 from nets.graph.sizes import ShapeError
 from nets.human_profile import HumanProfile
-from nets.native.profiles import metadata_rows
 
 if TYPE_CHECKING:
     import onnxruntime

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import count
 
 import numpy as np
 
-from nets.evaluator import Evaluation, EvaluationRequest, Evaluator, ForwardingEvaluator
-from nets.human_profile import HumanProfile, metadata_row, parse_profile
+from nets.evaluator import Evaluation, EvaluationRequest, Evaluator, ForwardingEvaluator, metadata_rows
+from nets.human_profile import HumanProfile, parse_profile
 from nets.katago.model import Activation, FloatArray, MetadataEncoder
 
 NAMES = ("rank_5k", "rank_9d", "rank_20k", "preaz_1d", "proyear_1850", "rank_2d_12k", "proyear_2020", "preaz_15k")
@@ -16,16 +15,9 @@ PROFILES = tuple(parse_profile(name) for name in NAMES)
 """The profiles that a HumanSL network is calibrated with: they differ as much as players do."""
 
 
-@lru_cache(maxsize=64)
-def metadata_rows(profile: HumanProfile, points: int) -> FloatArray:
-    """Return what a HumanSL network is told of its players on a board of so many points: [2, 192], with black and with
-    white to move."""
-    return np.array([metadata_row(profile, is_black, points) for is_black in (True, False)], np.float32)
-
-
 def profile_bias(encoder: MetadataEncoder, profile: HumanProfile, points: int) -> FloatArray:
-    """Compute what its trunk adds at every point for these players: [2, channels], with black and with white to
-    move."""
+    """Compute what a HumanSL network's trunk adds at every point for these players: [2, channels], with black and with
+    white to move."""
     hidden = metadata_rows(profile, points) @ encoder.first + encoder.first_bias
     hidden = _activate(hidden, encoder.first_activation) @ encoder.second + encoder.second_bias
     return np.asarray(_activate(hidden, encoder.second_activation) @ encoder.third, np.float32)
