@@ -88,6 +88,12 @@ class Evaluation(NamedTuple):
     ownership: NDArray[np.float32]
     """[N, H*W] in [-1, 1]: +1 is the side to move's."""
 
+    @classmethod
+    def zeros(cls, count: int, height: int, width: int) -> Evaluation:
+        """Return arrays for `count` positions of such boards, to be written to."""
+        columns = height * width + 1, 3, SCORE_COLUMNS, height * width
+        return cls(*(np.zeros((count, wide), np.float32) for wide in columns))
+
 
 Pending = Callable[[], Evaluation]
 """An evaluation that has begun. It waits for the end and returns the result. Raises EvaluatorError."""
@@ -274,16 +280,10 @@ class ConstantEvaluator(Evaluator):
     def evaluate(self, request: EvaluationRequest) -> Evaluation:
         """Return a uniform policy, a winning chance of one half, a lead of 0 and no ownership."""
         count, _, height, width = request.spatial.shape
-        value = np.zeros((count, 3), np.float32)
-        value[:, WIN] = value[:, LOSS] = 0.5
-        score = np.zeros((count, SCORE_COLUMNS), np.float32)
-        score[:, SHORTTERM_WINLOSS_ERROR] = score[:, SHORTTERM_SCORE_ERROR] = -1.0
-        return Evaluation(
-            policy=np.zeros((count, height * width + 1), np.float32),
-            value=value,
-            score=score,
-            ownership=np.zeros((count, height * width), np.float32),
-        )
+        evaluation = Evaluation.zeros(count, height, width)
+        evaluation.value[:, [WIN, LOSS]] = 0.5
+        evaluation.score[:, [SHORTTERM_WINLOSS_ERROR, SHORTTERM_SCORE_ERROR]] = -1.0
+        return evaluation
 
 
 class RecordedPosition(NamedTuple):

@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from nets.devices import USUAL_BATCH, Device
 from nets.evaluator import (
     GLOBAL_FEATURES,
-    SCORE_COLUMNS,
     SPATIAL_PLANES,
     DeviceFailed,
     Evaluation,
@@ -88,13 +87,6 @@ def new_inputs(names: frozenset[str], shape: Shape) -> dict[str, NDArray[np.floa
     inputs = {name: np.zeros((size, *row), np.float32) for name, row in rows.items() if name in names}
     inputs["spatial"][:, 0] = 1.0
     return inputs
-
-
-def new_outputs(shape: Shape) -> Evaluation:
-    """Return the arrays for a model's outputs."""
-    size, height, width = shape
-    columns = height * width + 1, 3, SCORE_COLUMNS, height * width
-    return Evaluation(*(np.zeros((size, wide), np.float32) for wide in columns))
 
 
 class AcceleratedEvaluator(GraphEvaluator):

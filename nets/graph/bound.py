@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nets.devices import CPU, Device, onnxruntime_module, runtime_version
-from nets.evaluator import DeviceFailed
-from nets.graph.accelerator import Batch, OpenSession, Shape, new_inputs, new_outputs
+from nets.evaluator import DeviceFailed, Evaluation
+from nets.graph.accelerator import Batch, OpenSession, Shape, new_inputs
 from nets.graph.check import OUTPUTS
 from nets.graph.evaluator import first_line, session_options
 from nobi_machine.cache import cache_root, usable_folder
@@ -42,7 +42,7 @@ def _bound_batch(
     session: onnxruntime.InferenceSession, inputs: frozenset[str], shape: Shape, turn: AbstractContextManager[object]
 ) -> Batch:
     """Make a call of a session; `turn` is held while it computes."""
-    memory, outputs, binding = new_inputs(inputs, shape), new_outputs(shape), session.io_binding()
+    memory, outputs, binding = new_inputs(inputs, shape), Evaluation.zeros(*shape), session.io_binding()
     wrap = onnxruntime_module().OrtValue.ortvalue_from_numpy
     values = {name: wrap(array) for name, array in memory.items()}
     for name, array in zip(OUTPUTS, outputs, strict=True):

@@ -25,7 +25,7 @@ from nets.evaluator import (
     Evaluation,
 )
 from nets.features import OPPONENT, OWN
-from nets.graph.accelerator import Batch, OpenSession, Shape, new_inputs, new_outputs
+from nets.graph.accelerator import Batch, OpenSession, Shape, new_inputs
 
 ANSWERS = 256
 """Different answers for boards of one size."""
@@ -47,7 +47,7 @@ def simulated_sessions(seconds: float, seconds_per_position: float) -> OpenSessi
             return free
 
     def batch(shape: Shape, names: frozenset[str]) -> Batch:
-        inputs, outputs = new_inputs(names, shape), new_outputs(shape)
+        inputs, outputs = new_inputs(names, shape), Evaluation.zeros(*shape)
         weights, answers = _answers(shape.height * shape.width)
 
         def run() -> None:
@@ -69,7 +69,7 @@ def _answers(area: int) -> tuple[NDArray[np.float32], Evaluation]:
     """The weights of stones, the mover's first, and the table of answers, for boards of so many points."""
     generator = np.random.default_rng(area)
     weights = generator.integers(1, MOST_WEIGHT, 2 * area).astype(np.float32)
-    table = new_outputs(Shape(ANSWERS, area, 1))
+    table = Evaluation.zeros(ANSWERS, area, 1)
     # Half of a policy is the board's, which moves stay good, and half is the position's own.
     table.policy[:] = np.sqrt(2.0) * (generator.normal(size=area + 1) + generator.normal(size=table.policy.shape))
     chance = np.clip(0.5 + SPREAD * generator.normal(size=ANSWERS), 0.01, 0.99)

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from go_rules.points import MAX_SIZE
 from nets.evaluator import (
-    SCORE_COLUMNS,
     Evaluation,
     EvaluationRequest,
     EvaluationSteps,
@@ -29,7 +28,7 @@ from nets.native.convolutions.layers import CONVOLUTION_SPACE
 from nets.native.convolutions.tiling import POINTS, SMALLEST, tiling
 from nets.native.convolutions.transforms import FINISH, FLOAT_BYTES, SHORT_BYTES
 from nets.native.network import run_network, write_stem
-from nets.native.outputs import VALUES, finish_batch, for_boards
+from nets.native.outputs import finish_batch, for_boards
 from nets.native.packed import Packed, aligned
 from nets.native.profiles import profile_bias
 from nets.native.simd.products import OUTPUT_BYTES, OUTPUTS
@@ -117,12 +116,10 @@ class NativeEvaluator(NetworkEvaluator):
         if global_.shape != (count, self._packed.global_features):
             raise EvaluatorError(f"{self.source}: evaluation failed: global features of the shape {global_.shape}")
         spatial, global_ = as_floats(spatial), as_floats(global_)
-        area = height * width
-        columns = area + 1, VALUES, SCORE_COLUMNS, area
-        results = [Evaluation(*(np.empty((count, wide), np.float32) for wide in columns)) for _ in optimisms]
+        results = [Evaluation.zeros(count, height, width) for _ in optimisms]
         space = self._take(count, height, width)
         if self._profile_bias is not None:
-            added = of_colours(self._profile_bias(self._attributes.profile, area), count, colours)
+            added = of_colours(self._profile_bias(self._attributes.profile, height * width), count, colours)
             space.profile_bias[:, : added.shape[1]] = added
         try:
             space.evaluate(count, spatial, global_, optimisms[0], *results[0])

@@ -17,7 +17,7 @@ import pytest
 
 from nets.devices import CPU, DEVICES, MissingDevice, named_device
 from nets.evaluator import Evaluation, EvaluationRequest, EvaluatorError
-from nets.graph.accelerator import SIZES, AcceleratedEvaluator, Batch, OpenSession, Shape, new_inputs, new_outputs
+from nets.graph.accelerator import SIZES, AcceleratedEvaluator, Batch, OpenSession, Shape, new_inputs
 from nets.graph.bound import bound_sessions
 from nets.graph.convert import convert
 from nets.graph.evaluator import OnnxEvaluator
@@ -71,7 +71,7 @@ class Fake:
             raise EvaluatorError("out of memory")
 
         def memory() -> Batch:
-            inputs, outputs = new_inputs(names, shape), new_outputs(shape)
+            inputs, outputs = new_inputs(names, shape), Evaluation.zeros(*shape)
 
             def run() -> None:
                 self.calls.append(shape)
