@@ -14,7 +14,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from nets.evaluator import ConstantEvaluator, Evaluation, EvaluationRequest, EvaluatorError
 from nets.features import scratch_for
-from nets.graph.convert import Narrowing, convert, reason_against_fp16, to_half
+from nets.graph.convert import convert, narrow, reason_against_fp16, to_half
 from nets.graph.evaluator import OnnxEvaluator
 from nets.loss import LIMITS, compare, few_recorded
 from nets.open import NetworkFile
@@ -70,7 +70,7 @@ def test_squares_stay_wide() -> None:
         ],
         "g", [], [], [numpy_helper.from_array(np.ones((2, 2), np.float32), "w")],
     )  # fmt: skip
-    Narrowing(graph, "x").run()
+    narrow(graph, "x")
     inputs = {node.output[0]: list(node.input) for node in graph.node}
     assert inputs["square"] == ["y:fp32", "y:fp32"]
     assert inputs["z"] == ["y", "w:fp16"]
