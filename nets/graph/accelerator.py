@@ -60,7 +60,8 @@ class Shape(NamedTuple):
     width: int
 
 
-class Batch(NamedTuple):
+@dataclass
+class Batch:
     """The memory of a call, used again and again, and the call itself."""
 
     inputs: dict[str, NDArray[np.float32]]
