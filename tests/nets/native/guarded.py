@@ -68,9 +68,8 @@ def evaluated(evaluator: NativeEvaluator, request: EvaluationRequest, byte: int)
     evaluation = evaluator.steps(request, answer, count)
     assert evaluation is not None
     guarded = Guarded(byte)
-    packed = evaluation.steps[0].memory[0]
-    run = evaluation.steps[0].arguments
-    moved = _moved(guarded, evaluation.steps[0].memory, _keep_their_content(run, packed))
+    held: Any = evaluation.steps[0].memory
+    moved = _moved(guarded, held, _keep_their_content(evaluation.steps[0].arguments, held[0]))
     copies: dict[int, Any] = {}
 
     def put(value: Any) -> Any:
