@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -152,12 +153,7 @@ class HumanNetwork:
         `optimism` is for networks that have two policies, `doublings` the playout doubling advantage of `colour`.
         Raises EvaluatorError, and Stopped soon after `stop` is set.
         """
-
-        def ask(request: EvaluationRequest) -> Evaluation:
-            if stop is None:
-                return self.evaluator.evaluate(request)
-            return self._thread.evaluate(self.evaluator, request, stop)
-
+        ask = None if stop is None else partial(self._thread.evaluate, self.evaluator, stop=stop)
         with self._lock:
             evaluation = evaluate(self.evaluator, game, colour, symmetries, optimism, doublings, AT_ROOT, ask)
         return _shares(evaluation, legal_mask(game, colour))

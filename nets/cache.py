@@ -45,41 +45,40 @@ def cached(name: str, key: str, derive: Callable[[], bytes]) -> bytes:
 
 def was_opened_before(path: Path, how: str = "") -> bool:
     """Return whether this file, unchanged, was opened before with the options that `how` names."""
-    try:
-        marker, key = _marker(path, how)
-    except OSError:
-        return False
-    return read_entry(marker, key) is not None
+    return _read(path, how) is not None
 
 
 def remember_opened(path: Path, how: str = "") -> None:
     """Remember that a file was opened with the options that `how` names. An unwritable cache is no error."""
-    with contextlib.suppress(OSError):
-        marker, key = _marker(path, how)
-        if read_entry(marker, key) is None:
-            write_entry(marker, key, b"", UNUSED_DAYS)
+    if not was_opened_before(path, how):
+        _write(path, how, b"")
 
 
 def remember(path: Path, how: str, text: str) -> None:
     """Remember something that was measured with a file's network, in the way that `how` names. An unwritable cache is
     no error."""
-    with contextlib.suppress(OSError):
-        marker, key = _marker(path, f"measured {how}")
-        write_entry(marker, key, text.encode(), UNUSED_DAYS)
+    _write(path, f"measured {how}", text.encode())
 
 
 def remembered(path: Path, how: str) -> str | None:
     """Return what `remember` was last given for this file, unchanged, and the same `how`; None if nothing."""
-    try:
-        marker, key = _marker(path, f"measured {how}")
-    except OSError:
-        return None
-    found = read_entry(marker, key)
+    found = _read(path, f"measured {how}")
     return None if found is None else found.decode()
 
 
+def _read(path: Path, how: str) -> bytes | None:
+    with contextlib.suppress(OSError):
+        return read_entry(*_marker(path, how))
+    return None
+
+
+def _write(path: Path, how: str, content: bytes) -> None:
+    with contextlib.suppress(OSError):
+        write_entry(*_marker(path, how), content, UNUSED_DAYS)
+
+
 def _marker(path: Path, how: str) -> tuple[Path, str]:
-    """The file that stands for a network's file, and the key to it."""
+    """The file that stands for a network's file, and the key to it. Raises OSError."""
     status = path.stat()
     key = f"{path.resolve()}\n{status.st_size}\n{status.st_mtime_ns}\n{how}"
     name = hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()[:32]

@@ -7,16 +7,18 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from go_rules.points import WHITE
 from nets.devices import USUAL_BATCH
+from nets.human_profile import NEEDS_PROFILE, HumanProfile, metadata_row
 
 if TYPE_CHECKING:
-    from nets.human_profile import HumanProfile
     from nobi_machine.fused_call import Given, KernelCall
 
 SPATIAL_PLANES = 22
@@ -85,6 +87,12 @@ class Evaluation(NamedTuple):
     errors of win minus loss (-1..1) and of the score (points). The last three are -1 where the network has none."""
     ownership: NDArray[np.float32]
     """[N, H*W] in [-1, 1]: +1 is the side to move's."""
+
+    @classmethod
+    def zeros(cls, count: int, height: int, width: int) -> Evaluation:
+        """Return arrays for `count` positions of such boards, to be written to."""
+        columns = height * width + 1, 3, SCORE_COLUMNS, height * width
+        return cls(*(np.zeros((count, wide), np.float32) for wide in columns))
 
 
 Pending = Callable[[], Evaluation]
@@ -193,6 +201,52 @@ class Evaluator(ABC):
         raise EvaluatorError(f"{self.attributes.name}: {TAKES_NO_PROFILE}")
 
 
+class NetworkEvaluator(Evaluator):
+    """An evaluator that computes a network itself: what those have in common besides how they compute it."""
+
+    def __init__(self, attributes: EvaluatorAttributes, source: str, optimism: float, imitates_people: bool) -> None:
+        """`source` is the network's name in errors. `optimism` is the default share of the optimistic policy, if it has
+        one. A network that `imitates_people` must have a profile in its `attributes`, and no other one may. Raises
+        EvaluatorError."""
+        if imitates_people and attributes.profile is None:
+            raise ProfileMissing(f"{source}: {NEEDS_PROFILE}")
+        if attributes.profile is not None and not imitates_people:
+            raise EvaluatorError(f"{source}: {TAKES_NO_PROFILE}")
+        self.source, self._attributes, self._optimism = source, attributes, optimism
+
+    @property
+    def attributes(self) -> EvaluatorAttributes:
+        """What this evaluator is and wants, as `Evaluator.attributes` says."""
+        return self._attributes
+
+    def use_profile(self, profile: HumanProfile) -> None:
+        """Imitate other players from now on, as `Evaluator.use_profile` says."""
+        if self._attributes.profile is None:
+            raise EvaluatorError(f"{self.source}: {TAKES_NO_PROFILE}")
+        self._attributes = replace(self._attributes, profile=profile)
+
+    def optimism_of(self, count: int, optimism: NDArray[np.float32] | None) -> NDArray[np.float32]:
+        """Return the shares [count] of the optimistic policy of a network that has one, given those of a request."""
+        if self._attributes.profile is not None:  # people's optimism is in their plain policy
+            return np.zeros(count, np.float32)
+        return np.full(count, self._optimism, np.float32) if optimism is None else as_floats(optimism.reshape(-1))
+
+
+@lru_cache(maxsize=64)
+def metadata_rows(profile: HumanProfile, points: int) -> NDArray[np.float32]:
+    """Return what a HumanSL network is told of its players on a board of so many points: [2, 192], with black and with
+    white to move."""
+    return np.array([metadata_row(profile, is_black, points) for is_black in (True, False)], np.float32)
+
+
+def of_colours(rows: NDArray[np.float32], count: int, colours: NDArray[np.int8] | None) -> NDArray[np.float32]:
+    """Return the row [count, C] for each of the `colours` [count] to move, of `rows` [2, C] for black and for white.
+
+    None means black everywhere."""
+    is_white = np.zeros(count, np.int64) if colours is None else (colours == WHITE).astype(np.int64)
+    return rows[is_white]
+
+
 class ForwardingEvaluator(Evaluator):
     """An evaluator that has another one answer its requests; a subclass does something more in `evaluate`."""
 
@@ -226,16 +280,10 @@ class ConstantEvaluator(Evaluator):
     def evaluate(self, request: EvaluationRequest) -> Evaluation:
         """Return a uniform policy, a winning chance of one half, a lead of 0 and no ownership."""
         count, _, height, width = request.spatial.shape
-        value = np.zeros((count, 3), np.float32)
-        value[:, WIN] = value[:, LOSS] = 0.5
-        score = np.zeros((count, SCORE_COLUMNS), np.float32)
-        score[:, SHORTTERM_WINLOSS_ERROR] = score[:, SHORTTERM_SCORE_ERROR] = -1.0
-        return Evaluation(
-            policy=np.zeros((count, height * width + 1), np.float32),
-            value=value,
-            score=score,
-            ownership=np.zeros((count, height * width), np.float32),
-        )
+        evaluation = Evaluation.zeros(count, height, width)
+        evaluation.value[:, [WIN, LOSS]] = 0.5
+        evaluation.score[:, [SHORTTERM_WINLOSS_ERROR, SHORTTERM_SCORE_ERROR]] = -1.0
+        return evaluation
 
 
 class RecordedPosition(NamedTuple):

@@ -157,9 +157,8 @@ def compare_answers(reference: Sequence[Answer], candidate: Sequence[Answer]) ->
 def _differences(ours: Evaluation, theirs: Evaluation, spatial: NDArray[np.float32]) -> NDArray[np.float64]:
     """[5, N]: differences of winrate and lead, divergence of the policies, whether the best moves differ, and the
     differences of the lead again, where it decides the game as shares."""
-    policies = [_probabilities(evaluation.policy, spatial) for evaluation in (ours, theirs)]
-    winrates = [evaluation.value[:, WIN] + evaluation.value[:, NO_RESULT] / 2 for evaluation in (ours, theirs)]
-    p, q = policies
+    p, q = (_probabilities(each.policy, spatial) for each in (ours, theirs))
+    winrates = [each.value[:, WIN] + each.value[:, NO_RESULT] / 2 for each in (ours, theirs)]
     divergence = np.where(p > 0, p * np.log(np.maximum(p, 1e-30) / np.maximum(q, 1e-30)), 0).sum(axis=1)
     lead = np.abs(ours.score[:, LEAD] - theirs.score[:, LEAD])
     return np.stack(
@@ -181,11 +180,12 @@ def _probabilities(logits: NDArray[np.float32], spatial: NDArray[np.float32]) ->
     return softmax(masked)
 
 
-def measurement_fingerprint(module: str, more: str = "") -> str:
+def measurement_fingerprint(module: str, more: str) -> str:
     """Hash what a measurement by `module` depends on besides the network: sources, processor, onnxruntime, the games
     that its positions are from, and `more`."""
     here = f"{runtime_version()} {platform.machine()} {platform.processor()}"
-    return hashlib.sha256(f"{here} {source_fingerprint(module)} {games_fingerprint()} {more}".encode()).hexdigest()
+    games = hashlib.sha256(_content()).hexdigest()
+    return hashlib.sha256(f"{here} {source_fingerprint(module)} {games} {more}".encode()).hexdigest()
 
 
 # --- The games that networks are calibrated and measured on ----------------------------------------------------------
@@ -249,13 +249,9 @@ def positions_of(games: Iterable[RecordedGame], scratch: Scratch) -> list[Positi
                 turns.append(encoded(wanted, scratch))
             for board, each in going_on:
                 board.play(board.to_play, each.moves[turn])
-        kept.append(joined(turns))
+        spatial, global_ = zip(*turns, strict=True)
+        kept.append((np.concatenate(spatial), np.concatenate(global_)))
     return kept
-
-
-def joined(positions: Sequence[Positions]) -> Positions:
-    """Return positions of boards of one size as one batch."""
-    return np.concatenate([spatial for spatial, _ in positions]), np.concatenate([global_ for _, global_ in positions])
 
 
 def encoded(games: Sequence[Game], scratch: Scratch) -> Positions:
@@ -295,11 +291,6 @@ def with_doublings(positions: Sequence[Positions]) -> list[Positions]:
 def few_recorded(scratch: Scratch) -> list[Positions]:
     """Return one in FEW of these positions, evenly spread: enough to see whether a machine computes rightly."""
     return [(spatial[::FEW], global_[::FEW]) for spatial, global_ in recorded_positions(scratch)]
-
-
-def games_fingerprint() -> str:
-    """Return a hash of the games in FILE, for what is kept of a calibration."""
-    return hashlib.sha256(_content()).hexdigest()
 
 
 def _content() -> bytes:

@@ -206,12 +206,6 @@ class OpeningOptions:
     most: int = 0
     """Positions that a device other than the processor computes at a time at most; 0 as many as suit it."""
 
-    def open_onnx(self, content: bytes, source: str) -> OnnxEvaluator:
-        """Open an ONNX model on the processor; `source` is its name in errors. Raises EvaluatorError."""
-        from nets.graph.evaluator import OnnxEvaluator
-
-        return OnnxEvaluator(content, source, optimism=self.optimism, profile=self.profile)
-
     def open_accelerated(self, content: bytes, source: str, device: Device) -> AcceleratedEvaluator:
         """Open an ONNX model on a device. Raises EvaluatorError."""
         from nets.graph.accelerator import SIZES, AcceleratedEvaluator
@@ -256,7 +250,9 @@ class NetworkFile:
 
     def open_plainly(self, options: OpeningOptions) -> OnnxEvaluator:
         """Open the network in its own precision on the processor. Raises EvaluatorError."""
-        return options.open_onnx(self.onnx(), self.source)
+        from nets.graph.evaluator import OnnxEvaluator
+
+        return OnnxEvaluator(self.onnx(), self.source, optimism=options.optimism, profile=options.profile)
 
     def packable_model(self) -> Model:
         """Return the network prepared for our own kernels. Raises NotPackable if they cannot run it, EvaluatorError."""

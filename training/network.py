@@ -266,7 +266,7 @@ class Attention(Transformer):
 
     def __init__(self, block: AttentionBlock) -> None:
         super().__init__(block)
-        frequencies = None if block.rope is None else torch.from_numpy(block.rope.frequencies.copy())
+        frequencies = None if block.rope is None else torch.from_numpy(block.rope.copy())
         self.register_buffer("frequencies", frequencies, persistent=False)
 
     def forward(self, x: Tensor, board: BoardMask) -> Tensor:

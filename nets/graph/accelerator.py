@@ -14,7 +14,8 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,6 @@ from numpy.typing import NDArray
 from nets.devices import USUAL_BATCH, Device
 from nets.evaluator import (
     GLOBAL_FEATURES,
-    SCORE_COLUMNS,
     SPATIAL_PLANES,
     DeviceFailed,
     Evaluation,
@@ -60,15 +60,15 @@ class Shape(NamedTuple):
     width: int
 
 
-class Batch(Protocol):
+@dataclass
+class Batch:
     """The memory of a call, used again and again, and the call itself."""
 
     inputs: dict[str, NDArray[np.float32]]
     """By the model's names; each row is a position."""
     outputs: Evaluation
-
-    def run(self) -> None:
-        """Compute the outputs from the inputs."""
+    run: Callable[[], None]
+    """Computes the outputs from the inputs."""
 
 
 OpenSession = Callable[[Shape, frozenset[str]], Callable[[], Batch]]
@@ -88,13 +88,6 @@ def new_inputs(names: frozenset[str], shape: Shape) -> dict[str, NDArray[np.floa
     inputs = {name: np.zeros((size, *row), np.float32) for name, row in rows.items() if name in names}
     inputs["spatial"][:, 0] = 1.0
     return inputs
-
-
-def new_outputs(shape: Shape) -> Evaluation:
-    """Return the arrays for a model's outputs."""
-    size, height, width = shape
-    columns = height * width + 1, 3, SCORE_COLUMNS, height * width
-    return Evaluation(*(np.zeros((size, wide), np.float32) for wide in columns))
 
 
 class AcceleratedEvaluator(GraphEvaluator):
@@ -155,7 +148,7 @@ class AcceleratedEvaluator(GraphEvaluator):
         if count <= most:
             return self._queue.add(_Ticket(request, self.feed(request)))
         parts = [self.submit(_rows(request, start, start + most)) for start in range(0, count, most)]
-        return lambda: Evaluation(*map(np.concatenate, zip(*(part() for part in parts), strict=True)))
+        return lambda: _joined([part() for part in parts])
 
     @contextmanager
     def searching(self) -> Iterator[None]:
@@ -195,6 +188,10 @@ def _rows(request: EvaluationRequest, start: int, end: int) -> EvaluationRequest
     return EvaluationRequest(*(None if part is None else part[start:end] for part in request))  # type: ignore[arg-type]
 
 
+def _joined(parts: Sequence[Evaluation]) -> Evaluation:
+    return Evaluation(*map(np.concatenate, zip(*parts, strict=True)))
+
+
 class _Ticket:
     """A request that waits or is being evaluated."""
 
@@ -225,6 +222,18 @@ class _Ticket:
             if isinstance(self._answer, Exception):
                 raise self._answer
             return self._answer
+
+
+@dataclass
+class _Board:
+    """What is kept for the boards of one size."""
+
+    sessions: dict[int, Callable[[], Batch]] = field(default_factory=dict)
+    """By the size of the batch."""
+    memory: dict[tuple[int, int], Batch] = field(default_factory=dict)
+    """By the size of the batch and the thread's number."""
+    rates: list[float] = field(default_factory=list)
+    """Positions a second in batches of each size; empty before they are measured."""
 
 
 class _Queue:
@@ -414,10 +423,6 @@ class _Queue:
         self._waiting = [each for each in self._waiting if each not in taken]
         return Shape(next(each for each in SIZES if each >= size - room), *first.board), taken
 
-    def _answer_in_parts(self, batch: Batch, ticket: _Ticket, size: int) -> Evaluation:
-        parts = [self._evaluations(batch, [each])[0] for each in ticket.parts(size)]
-        return Evaluation(*map(np.concatenate, zip(*parts, strict=True)))
-
     def _answers(self, shape: Shape, number: int, tickets: list[_Ticket]) -> list[Evaluation]:
         """The device's answers, in smaller batches where one of this size fails. Raises whatever its failures raise."""
         try:
@@ -426,7 +431,9 @@ class _Queue:
             for size in sorted((size for size in self.sizes if size < shape.size), reverse=True):
                 with contextlib.suppress(Exception):
                     batch = self.memory(shape._replace(size=size), number)
-                    answers = [self._answer_in_parts(batch, each, size) for each in tickets]
+                    answers = [
+                        _joined([self._evaluations(batch, [part])[0] for part in each.parts(size)]) for each in tickets
+                    ]
                     self._keep_to(size, error)
                     return answers
             raise
@@ -448,18 +455,6 @@ class _Queue:
             return self.replace(error).evaluate(ticket.request)
         except Exception as another:
             return another
-
-
-class _Board:
-    """What is kept for the boards of one size."""
-
-    def __init__(self) -> None:
-        self.sessions: dict[int, Callable[[], Batch]] = {}
-        """By the size of the batch."""
-        self.memory: dict[tuple[int, int], Batch] = {}
-        """By the size of the batch and the thread's number."""
-        self.rates: list[float] = []
-        """Positions a second in batches of each size; empty before they are measured."""
 
 
 def _run(batch: Batch) -> None:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nets.devices import CPU, Device, onnxruntime_module, runtime_version
-from nets.evaluator import DeviceFailed
-from nets.graph.accelerator import Batch, OpenSession, Shape, new_inputs, new_outputs
+from nets.evaluator import DeviceFailed, Evaluation
+from nets.graph.accelerator import Batch, OpenSession, Shape, new_inputs
 from nets.graph.check import OUTPUTS
 from nets.graph.evaluator import first_line, session_options
 from nobi_machine.cache import cache_root, usable_folder
@@ -33,37 +33,30 @@ def bound_sessions(content: bytes, device: Device, note: Callable[[str], None] =
 
     def open_session(shape: Shape, inputs: frozenset[str]) -> Callable[[], Batch]:
         session = _open_session(content, device, shape, note)
-        return lambda: BoundBatch(session, inputs, shape, turn)
+        return lambda: _bound_batch(session, inputs, shape, turn)
 
     return open_session
 
 
-class BoundBatch:
-    """A call of a session, as `Batch` says."""
+def _bound_batch(
+    session: onnxruntime.InferenceSession, inputs: frozenset[str], shape: Shape, turn: AbstractContextManager[object]
+) -> Batch:
+    """Make a call of a session; `turn` is held while it computes."""
+    memory, outputs, binding = new_inputs(inputs, shape), Evaluation.zeros(*shape), session.io_binding()
+    wrap = onnxruntime_module().OrtValue.ortvalue_from_numpy
+    values = {name: wrap(array) for name, array in memory.items()}
+    for name, array in zip(OUTPUTS, outputs, strict=True):
+        binding.bind_ortvalue_output(name, wrap(array))
 
-    def __init__(
-        self,
-        session: onnxruntime.InferenceSession,
-        inputs: frozenset[str],
-        shape: Shape,
-        turn: AbstractContextManager[object],
-    ) -> None:
-        """`turn` is held while the session computes."""
-        self.inputs, self.outputs = new_inputs(inputs, shape), new_outputs(shape)
-        self._session, self._turn, self._binding = session, turn, session.io_binding()
-        wrap = onnxruntime_module().OrtValue.ortvalue_from_numpy
-        self._values = {name: wrap(array) for name, array in self.inputs.items()}
-        for name, array in zip(OUTPUTS, self.outputs, strict=True):
-            self._binding.bind_ortvalue_output(name, wrap(array))
+    def run() -> None:
+        with turn:
+            for name, value in values.items():  # to bind an input is to copy it to the device
+                binding.bind_ortvalue_input(name, value)
+            binding.synchronize_inputs()
+            session.run_with_iobinding(binding)
+            binding.synchronize_outputs()
 
-    def run(self) -> None:
-        """Have the session compute the outputs from the inputs."""
-        with self._turn:
-            for name, value in self._values.items():  # to bind an input is to copy it to the device
-                self._binding.bind_ortvalue_input(name, value)
-            self._binding.synchronize_inputs()
-            self._session.run_with_iobinding(self._binding)
-            self._binding.synchronize_outputs()
+    return Batch(memory, outputs, run)
 
 
 def _open_session(

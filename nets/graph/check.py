@@ -50,6 +50,9 @@ MICROSOFT = frozenset(("MultiHeadAttention", "RotaryEmbedding"))
 """Those of them that are onnxruntime's own."""
 DOMAINS = {"": OPSETS, "ai.onnx": OPSETS, "com.microsoft": range(1, 2)}
 """The versions of their operator sets that are accepted."""
+NESTED = (AttributeProto.GRAPH, AttributeProto.GRAPHS, AttributeProto.SPARSE_TENSOR, AttributeProto.SPARSE_TENSORS)
+BEYOND_NUMBERS = {"g", "graphs", "sparse_tensor", "sparse_tensors", "tensors", "tp", "type_protos", "ref_attr_name"}
+"""Types and fields of attributes that no network may have."""
 MOST_NODES = 20_000
 FIELDS = ("float_data", "double_data", "int32_data", "int64_data", "uint64_data", "string_data")
 """Where a tensor may keep its numbers, by their type, instead of in `raw_data`."""
@@ -140,14 +143,8 @@ def _check_operators(model: ModelProto) -> None:
         if not is_known or (node.domain == "com.microsoft" and node.op_type not in MICROSOFT):
             raise _Refused(f"operator {shown(node.op_type)} is not supported")
         for attribute in node.attribute:
-            if attribute.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS) or attribute.HasField("g"):
-                raise _Refused("it has nested graphs")
-            if attribute.type in (AttributeProto.SPARSE_TENSOR, AttributeProto.SPARSE_TENSORS):
-                raise _Refused("it has sparse tensors")
-            if attribute.graphs or attribute.sparse_tensors or attribute.HasField("sparse_tensor"):
-                raise _Refused("it has nested graphs or sparse tensors")
-            if attribute.tensors or attribute.HasField("tp") or attribute.type_protos or attribute.ref_attr_name:
-                raise _Refused("it has an attribute that is not supported")
+            if attribute.type in NESTED or any(field.name in BEYOND_NUMBERS for field, _ in attribute.ListFields()):
+                raise _Refused("it has an attribute with nested graphs, sparse tensors or types")
         if node.domain != "com.microsoft":
             _check_against_schema(node, opset)
 
@@ -263,24 +260,20 @@ VARIABLE_TYPES = {3, 4, 5, 8, 13, 14, 17, 18}
 """Field types, as descriptors number them, whose numbers are of variable length."""
 
 
-class ProtobufError(ValueError):
-    """A message that is damaged or too finely divided."""
-
-
 def check_fields(content: bytes, descriptor: Any) -> None:
     """Refuse a message that is damaged or that would take much more memory than its bytes. `descriptor`: its type's.
-    Raises ProtobufError."""
+    Raises ValueError."""
     fields = varints = 0
     todo = [(0, len(content), descriptor, 0)]
     while todo:
         at, end, message, depth = todo.pop()
         if depth > DEEPEST:
-            raise ProtobufError("nested too deeply")
+            raise ValueError("nested too deeply")
         known = message.fields_by_number
         while at < end:
             fields += 1
             if fields > MOST_FIELDS:
-                raise ProtobufError("too many fields")
+                raise ValueError("too many fields")
             tag, at = _varint(content, at, end)
             number, wire = tag >> 3, tag & 7
             if wire == VARINT:
@@ -296,11 +289,11 @@ def check_fields(content: bytes, descriptor: Any) -> None:
                     varints += length
                 at += length
             else:
-                raise ProtobufError("an unknown kind of field")
+                raise ValueError("an unknown kind of field")
             if at > end:
-                raise ProtobufError("ends early")
+                raise ValueError("ends early")
     if varints > MOST_VARINTS:
-        raise ProtobufError("too many numbers of variable length")
+        raise ValueError("too many numbers of variable length")
 
 
 def _varint(content: bytes, at: int, end: int) -> tuple[int, int]:
@@ -313,4 +306,4 @@ def _varint(content: bytes, at: int, end: int) -> tuple[int, int]:
         if byte < 128:
             return value, at
         shift += 7
-    raise ProtobufError("ends early")
+    raise ValueError("ends early")

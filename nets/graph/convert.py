@@ -12,7 +12,7 @@ up hundreds of numbers or square them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -115,7 +115,7 @@ def to_half(content: bytes, source: str) -> bytes:
     EvaluatorError."""
     check_onnx(content, source)
     model = ModelProto.FromString(content)
-    Narrowing(model.graph, source).run()
+    narrow(model.graph, source)
     for entry in model.metadata_props:
         if entry.key == PRECISION_KEY:
             entry.value = "fp16"
@@ -136,63 +136,49 @@ def reason_against_fp16(reference: Evaluator, candidate: Evaluator) -> str:
     return reason_against(loss, 0.0)
 
 
-class Narrowing:
-    """Changes a graph to fp16 wherever that is safe, in one pass over its nodes in their order."""
+def narrow(graph: GraphProto, source: str) -> None:
+    """Change a graph to fp16 wherever that is safe, in one pass over its nodes in their order.
 
-    def __init__(self, graph: GraphProto, source: str) -> None:
-        self._graph = graph
-        self._source = source
-        self._weights = {tensor.name: tensor for tensor in graph.initializer}
-        self._half: set[str] = set()
-        """Values that are computed in fp16."""
-        self._casts: dict[tuple[str, int], str] = {}
-        self._nodes: list[NodeProto] = []
-        self._added: list[TensorProto] = []
+    Raises EvaluatorError if a weight is too large for fp16."""
+    weights = {tensor.name: tensor for tensor in graph.initializer}
+    half: set[str] = set()  # values that are computed in fp16
+    casts: dict[tuple[str, bool], str] = {}
+    nodes: list[NodeProto] = []
+    added: list[TensorProto] = []
 
-    def run(self) -> None:
-        """Change the graph in place. Raises EvaluatorError if a weight is too large for fp16."""
-        for node in self._graph.node:
-            inputs = self._real_inputs(node)
-            if node.op_type in PRODUCTS or (inputs and self._passes(node)):
-                self._rename(node, inputs, TensorProto.FLOAT16)
-                self._half.update(node.output)
+    def converted(name: str, to_half: bool) -> str:
+        key = (name, to_half)
+        if key not in casts:
+            new = casts[key] = f"{name}:{'fp16' if to_half else 'fp32'}"
+            if name in weights:
+                added.append(_rounded(weights[name], new, source))
             else:
-                self._rename(node, range(len(node.input)), TensorProto.FLOAT)
-            self._nodes.append(node)
-        used = {name for node in self._nodes for name in node.input}
-        weights = [tensor for tensor in (*self._graph.initializer, *self._added) if tensor.name in used]
-        del self._graph.node[:], self._graph.initializer[:], self._graph.value_info[:]
-        self._graph.node.extend(self._nodes)
-        self._graph.initializer.extend(weights)
+                kind = TensorProto.FLOAT16 if to_half else TensorProto.FLOAT
+                nodes.append(helper.make_node("Cast", [name], [new], name=new, to=kind))
+        return casts[key]
 
-    def _real_inputs(self, node: NodeProto) -> Iterable[int]:
-        """Positions of the inputs that are real numbers, in a node that could be computed in fp16."""
-        if node.op_type in PASSING_FIRST:
-            return range(1)
-        return range(len(node.input)) if node.op_type in PRODUCTS | PASSING_ALL else range(0)
-
-    def _passes(self, node: NodeProto) -> bool:
+    for node in graph.node:
+        everything = range(len(node.input))
+        real = range(1) if node.op_type in PASSING_FIRST else everything  # the inputs that are real numbers
         is_square = len(node.input) == 2 and node.input[0] == node.input[1]
-        return not is_square and any(node.input[i] in self._half for i in self._real_inputs(node))
-
-    def _rename(self, node: NodeProto, positions: Iterable[int], kind: int) -> None:
-        for i in positions:
+        may_be_half = node.op_type in PASSING_FIRST | PASSING_ALL and not is_square
+        is_half = node.op_type in PRODUCTS or (may_be_half and any(node.input[i] in half for i in real))
+        for i in real if is_half else everything:
             name = node.input[i]
-            if name and (name in self._half) != (kind == TensorProto.FLOAT16):
-                node.input[i] = self._converted(name, kind)
+            if name and (name in half) != is_half:
+                node.input[i] = converted(name, is_half)
+        if is_half:
+            half.update(node.output)
+        nodes.append(node)
+    used = {name for node in nodes for name in node.input}
+    kept = [tensor for tensor in (*graph.initializer, *added) if tensor.name in used]
+    del graph.node[:], graph.initializer[:], graph.value_info[:]
+    graph.node.extend(nodes)
+    graph.initializer.extend(kept)
 
-    def _converted(self, name: str, kind: int) -> str:
-        key = (name, kind)
-        if key not in self._casts:
-            new = self._casts[key] = f"{name}:{'fp16' if kind == TensorProto.FLOAT16 else 'fp32'}"
-            if name in self._weights:
-                self._added.append(self._rounded(self._weights[name], new))
-            else:
-                self._nodes.append(helper.make_node("Cast", [name], [new], name=new, to=kind))
-        return self._casts[key]
 
-    def _rounded(self, tensor: TensorProto, name: str) -> TensorProto:
-        values = numpy_helper.to_array(tensor)
-        if np.abs(values).max(initial=0.0) > LARGEST:
-            raise EvaluatorError(f"{self._source}: has weights too large for fp16")
-        return numpy_helper.from_array(values.astype(np.float16), name)
+def _rounded(tensor: TensorProto, name: str, source: str) -> TensorProto:
+    values = numpy_helper.to_array(tensor)
+    if np.abs(values).max(initial=0.0) > LARGEST:
+        raise EvaluatorError(f"{source}: has weights too large for fp16")
+    return numpy_helper.from_array(values.astype(np.float16), name)

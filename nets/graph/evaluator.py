@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.points import WHITE
 from nets.devices import CPU, onnxruntime_module
 from nets.evaluator import (
-    TAKES_NO_PROFILE,
     Evaluation,
     EvaluationRequest,
-    Evaluator,
     EvaluatorAttributes,
     EvaluatorError,
-    ProfileMissing,
+    NetworkEvaluator,
+    metadata_rows,
+    of_colours,
 )
 from nets.graph.check import OUTPUTS, check_onnx
 from nets.graph.sizes import ShapeError
-from nets.human_profile import NEEDS_PROFILE, HumanProfile, metadata_row
+from nets.human_profile import HumanProfile
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -31,24 +28,16 @@ if TYPE_CHECKING:
 NOT_FINITE = "an output is not finite"
 
 
-class GraphEvaluator(Evaluator):
+class GraphEvaluator(NetworkEvaluator):
     """What all evaluators of ONNX models have in common: the facts of the model, and what it is told of positions."""
 
     def __init__(
         self, content: bytes, source: str, provider: str, optimism: float = 1.0, profile: HumanProfile | None = None
     ) -> None:
-        """`content` is an ONNX model, `source` its name in errors, `provider` what computes it. `optimism` is the
-        default share of the optimistic policy in networks that have one; `profile` says whom a HumanSL network
-        imitates, and only such a one may and must have it. Raises EvaluatorError."""
-        facts = check_onnx(content, source)
-        self.facts = facts
-        self.source = source
-        self._optimism = optimism
-        if "meta" in facts.inputs and profile is None:
-            raise ProfileMissing(f"{source}: {NEEDS_PROFILE}")
-        if "meta" not in facts.inputs and profile is not None:
-            raise EvaluatorError(f"{source}: {TAKES_NO_PROFILE}")
-        self._attributes = EvaluatorAttributes(
+        """`content` is an ONNX model, `provider` what computes it; for the others see `NetworkEvaluator`. Raises
+        EvaluatorError."""
+        self.facts = facts = check_onnx(content, source)
+        attributes = EvaluatorAttributes(
             facts.name,
             facts.precision,
             provider,
@@ -57,17 +46,7 @@ class GraphEvaluator(Evaluator):
             facts.pass_alive_under_suicide,
             facts.only_safe_area,
         )
-
-    @property
-    def attributes(self) -> EvaluatorAttributes:
-        """What this evaluator is and wants, as `Evaluator.attributes` says."""
-        return self._attributes
-
-    def use_profile(self, profile: HumanProfile) -> None:
-        """Imitate other players from now on, as `Evaluator.use_profile` says."""
-        if self._attributes.profile is None:
-            raise EvaluatorError(f"{self.source}: {TAKES_NO_PROFILE}")
-        self._attributes = replace(self._attributes, profile=profile)
+        super().__init__(attributes, source, optimism, "meta" in facts.inputs)
 
     def check_board(self, height: int, width: int) -> None:
         """Raise EvaluatorError for boards of a size that the model does not take."""
@@ -81,16 +60,12 @@ class GraphEvaluator(Evaluator):
         spatial, global_, optimism, colours = request
         count, _, height, width = spatial.shape
         self.check_board(height, width)
-        attributes = self._attributes
+        profile = self._attributes.profile
         feed = {"spatial": spatial, "global": global_}
-        if attributes.has_optimism:
-            shares = np.full(count, self._optimism, np.float32) if optimism is None else optimism
-            feed["optimism"] = shares.reshape(count, 1)
-            if attributes.profile is not None:  # people's optimism is in their plain policy
-                feed["optimism"] = np.zeros((count, 1), np.float32)
-        if attributes.profile is not None:
-            is_white = np.zeros(count, np.int64) if colours is None else (colours == WHITE).astype(np.int64)
-            feed["meta"] = _metadata(attributes.profile, height * width)[is_white]
+        if self._attributes.has_optimism:
+            feed["optimism"] = self.optimism_of(count, optimism).reshape(count, 1)
+        if profile is not None:
+            feed["meta"] = of_colours(metadata_rows(profile, height * width), count, colours)
         return feed
 
 
@@ -122,12 +97,6 @@ class OnnxEvaluator(GraphEvaluator):
         if not all(np.isfinite(output).all() for output in evaluation):
             raise EvaluatorError(f"{self.source}: {NOT_FINITE}")
         return evaluation
-
-
-@lru_cache(maxsize=64)
-def _metadata(profile: HumanProfile, points: int) -> NDArray[np.float32]:
-    """[2, 192]: what a HumanSL network is told with black and with white to move."""
-    return np.array([metadata_row(profile, is_black, points) for is_black in (True, False)], np.float32)
 
 
 def open_recorder(

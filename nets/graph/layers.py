@@ -84,12 +84,10 @@ class TrunkWriter:
             self._tokens, self._planes = write_attention(graph, self._board, block, self.tokens(), label), None
         elif isinstance(block, FeedForwardBlock):
             self._tokens, self._planes = write_feed_forward(graph, block, self.tokens(), label), None
-        elif isinstance(block, OrdinaryBlock):
-            self.start(write_ordinary(graph, block, self.planes(), label))
-        elif isinstance(block, PoolingBlock):
-            self.start(write_pooling(graph, self._board, block, self.planes(), label))
-        else:
+        elif isinstance(block, BottleneckBlock):
             self.start(self._bottleneck(block, self.planes(), label))
+        else:
+            self.start(write_convolutions(graph, self._board, block, self.planes(), label))
 
     def _bottleneck(self, block: BottleneckBlock, x: str, label: str) -> str:
         graph = self._graph
@@ -114,27 +112,19 @@ class TrunkWriter:
         return self._board.to_planes(graph.activate(normed, tip.activation, "tip"), self._channels)
 
 
-# --- Residual blocks of convolutions ---------------------------------------------------------------------------------
-
-
-def write_ordinary(graph: Graph, block: OrdinaryBlock, x: str, label: str) -> str:
+def write_convolutions(
+    graph: Graph, board: BoardValues, block: OrdinaryBlock | PoolingBlock, x: str, label: str
+) -> str:
     """Write a block that reads the board `x`, and return the name of its result."""
     hidden = graph.taps[f"{label}_before"] = graph.normed(x, block.before, f"{label}_before")
+    bias = ""
+    if isinstance(block, PoolingBlock):
+        pooled = graph.convolve(hidden, block.pooled, block.pooled_norm, f"{label}_pooled")
+        pooled = board.pool(graph.activate(pooled, block.pooled_norm.activation), label)
+        bias = graph.dense(pooled, block.pooled_to_bias * block.between.scale, label=f"{label}_bias")
     hidden = graph.convolve(hidden, block.first, block.between, f"{label}_first")
-    hidden = graph.taps[f"{label}_between"] = graph.activate(hidden, block.between.activation)
-    added = graph.convolve(hidden, block.second, label=f"{label}_second")
-    return graph.add("Add", added, x, label=label)
-
-
-def write_pooling(graph: Graph, board: BoardValues, block: PoolingBlock, x: str, label: str) -> str:
-    """Write a block that reads the board `x` and pools it, and return the name of its result."""
-    hidden = graph.taps[f"{label}_before"] = graph.normed(x, block.before, f"{label}_before")
-    pooled = graph.convolve(hidden, block.pooled, block.pooled_norm, f"{label}_pooled")
-    pooled = graph.activate(pooled, block.pooled_norm.activation)
-    pooled = board.pool(pooled, label)
-    bias = graph.dense(pooled, block.pooled_to_bias * block.between.scale, label=f"{label}_bias")
-    hidden = graph.convolve(hidden, block.first, block.between, f"{label}_first")
-    hidden = graph.add("Add", hidden, graph.per_channel(bias), label=f"{label}_add")
+    if bias:
+        hidden = graph.add("Add", hidden, graph.per_channel(bias), label=f"{label}_add")
     hidden = graph.taps[f"{label}_between"] = graph.activate(hidden, block.between.activation)
     added = graph.convolve(hidden, block.second, label=f"{label}_second")
     return graph.add("Add", added, x, label=label)
@@ -157,7 +147,7 @@ def write_attention(graph: Graph, board: BoardValues, block: AttentionBlock, x: 
     )
     groups = block.heads // block.kv_heads
     if block.rope is not None:
-        frequencies = np.broadcast_to(block.rope.frequencies, (block.kv_heads, block.query_dimension // 2, 2))
+        frequencies = np.broadcast_to(block.rope, (block.kv_heads, block.query_dimension // 2, 2))
         queries = _turned(graph, board, np.repeat(frequencies, groups, axis=0), queries, f"{label}_queries")
         keys = _turned(graph, board, frequencies, keys, f"{label}_keys")
     mixed = graph.add(

@@ -123,11 +123,8 @@ def _fold_reader(norm: Normed, carried: FloatArray) -> tuple[Normed, FloatArray,
     """What is left of a norm that reads the stream, the factor that goes into the weights behind it, and the shift
     that the stream has to carry for it."""
     ones = np.ones_like(norm.scale)
-    if norm.activation is Activation.RELU:
-        is_foldable = bool((norm.scale >= SMALLEST_SCALE).all())
-    else:
-        is_foldable = bool((norm.scale == 1).all())
-    if is_foldable and bool((np.abs(norm.bias) <= LARGEST_SHIFT * norm.scale).all()):
+    is_foldable = norm.scale >= SMALLEST_SCALE if norm.activation is Activation.RELU else norm.scale == 1
+    if bool(is_foldable.all()) and bool((np.abs(norm.bias) <= LARGEST_SHIFT * norm.scale).all()):
         return Normed(ones, np.zeros_like(ones), norm.activation), norm.scale, norm.bias / norm.scale
     return dataclasses.replace(norm, bias=norm.bias - norm.scale * carried), ones, carried
 

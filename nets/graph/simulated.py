@@ -25,7 +25,7 @@ from nets.evaluator import (
     Evaluation,
 )
 from nets.features import OPPONENT, OWN
-from nets.graph.accelerator import OpenSession, Shape, new_inputs, new_outputs
+from nets.graph.accelerator import Batch, OpenSession, Shape, new_inputs
 
 ANSWERS = 256
 """Different answers for boards of one size."""
@@ -37,42 +37,31 @@ SPREAD = 0.1
 
 def simulated_sessions(seconds: float, seconds_per_position: float) -> OpenSession:
     """Return what opens the sessions of a device with so many seconds of a call and of each of its positions."""
-    clock = _Clock(seconds, seconds_per_position)
-    return lambda shape, inputs: lambda: SimulatedBatch(clock, inputs, shape)
+    lock, free = threading.Lock(), 0.0
 
+    def end_of(positions: int) -> float:
+        """The time.perf_counter() at which a call that is made now ends, after those before it."""
+        nonlocal free
+        with lock:
+            free = max(free, time.perf_counter()) + seconds + positions * seconds_per_position
+            return free
 
-class _Clock:
-    """When the device will have computed all calls so far."""
+    def batch(shape: Shape, names: frozenset[str]) -> Batch:
+        inputs, outputs = new_inputs(names, shape), Evaluation.zeros(*shape)
+        weights, answers = _answers(shape.height * shape.width)
 
-    def __init__(self, seconds: float, seconds_per_position: float) -> None:
-        self._seconds, self._seconds_per_position = seconds, seconds_per_position
-        self._free = 0.0
-        self._lock = threading.Lock()
+        def run() -> None:
+            """Look the answers up and wait until the device would have them."""
+            stones = inputs["spatial"][:, [OWN, OPPONENT]]
+            end = end_of(len(stones))
+            keys = (stones.reshape(len(stones), -1) @ weights).astype(np.int64) % ANSWERS
+            for output, table in zip(outputs, answers, strict=True):
+                np.take(table, keys, axis=0, out=output, mode="clip")
+            time.sleep(max(0.0, end - time.perf_counter()))
 
-    def end_of(self, positions: int) -> float:
-        """Return the time.perf_counter() at which a call that is made now ends, after those before it."""
-        with self._lock:
-            self._free = max(self._free, time.perf_counter())
-            self._free += self._seconds + positions * self._seconds_per_position
-            return self._free
+        return Batch(inputs, outputs, run)
 
-
-class SimulatedBatch:
-    """A call of a simulated device, as `Batch` says."""
-
-    def __init__(self, clock: _Clock, inputs: frozenset[str], shape: Shape) -> None:
-        self.inputs, self.outputs = new_inputs(inputs, shape), new_outputs(shape)
-        self._clock = clock
-        self._weights, self._answers = _answers(shape.height * shape.width)
-
-    def run(self) -> None:
-        """Look the answers up and wait until the device would have them."""
-        stones = self.inputs["spatial"][:, [OWN, OPPONENT]]
-        end = self._clock.end_of(len(stones))
-        keys = (stones.reshape(len(stones), -1) @ self._weights).astype(np.int64) % ANSWERS
-        for output, table in zip(self.outputs, self._answers, strict=True):
-            np.take(table, keys, axis=0, out=output, mode="clip")
-        time.sleep(max(0.0, end - time.perf_counter()))
+    return lambda shape, names: lambda: batch(shape, names)
 
 
 @lru_cache(maxsize=8)
@@ -80,7 +69,7 @@ def _answers(area: int) -> tuple[NDArray[np.float32], Evaluation]:
     """The weights of stones, the mover's first, and the table of answers, for boards of so many points."""
     generator = np.random.default_rng(area)
     weights = generator.integers(1, MOST_WEIGHT, 2 * area).astype(np.float32)
-    table = new_outputs(Shape(ANSWERS, area, 1))
+    table = Evaluation.zeros(ANSWERS, area, 1)
     # Half of a policy is the board's, which moves stay good, and half is the position's own.
     table.policy[:] = np.sqrt(2.0) * (generator.normal(size=area + 1) + generator.normal(size=table.policy.shape))
     chance = np.clip(0.5 + SPREAD * generator.normal(size=ANSWERS), 0.01, 0.99)

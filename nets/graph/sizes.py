@@ -37,7 +37,10 @@ class GraphSizes:
     def __init__(self, model: ModelProto) -> None:
         """Raises ShapeError."""
         self._constants = {tensor.name: _constant(tensor) for tensor in model.graph.initializer}
-        self._inputs = [(value.name, _dimensions(value)) for value in model.graph.input]
+        self._inputs = [
+            (value.name, [each.dim_value for each in value.type.tensor_type.shape.dim]) for value in model.graph.input
+        ]
+        """Names and sizes, 0 for those that vary."""
         self._outputs = [output.name for output in model.graph.output]
         self._nodes: list[Operator] = []
         for node in model.graph.node:
@@ -99,11 +102,6 @@ class GraphSizes:
                 raise ShapeError(f"{name} has the shape {list(shape)} where {[count, wanted[name]]} is needed")
 
 
-def _dimensions(value: Any) -> list[int]:
-    """Fixed sizes, 0 for those that vary."""
-    return [dimension.dim_value for dimension in value.type.tensor_type.shape.dim]
-
-
 def _constant(tensor: TensorProto) -> Value:
     shape = tuple(tensor.dims)
     if tensor.data_type not in INTEGERS or math.prod(shape) > MOST_KNOWN:
@@ -137,7 +135,7 @@ _ATTRIBUTES = {
 
 
 # --- The shapes that operators make ----------------------------------------------------------------------------------
-# There are rules for the operators that our own writers use (layers.py, fp16.py), and for no other.
+# There are rules for the operators that our own writers use (layers.py, convert.py), and for no other.
 # Files may be hostile: an input or attribute that breaks the operator's specification raises ShapeError, and so does a
 # shape that depends on more than shapes and small constants. onnx's own inference does not do for that: a shape that
 # is joined to itself 20 times costs it 20 seconds and a gigabyte, and a Split into fewer parts than it has outputs ends
@@ -225,8 +223,8 @@ def _moved(shape: Sequence[int], function: Callable[..., Any], *inputs: Value) -
 
 
 def _integers(value: Value) -> list[int]:
-    _expect(value.known is not None, "a shape or place depends on what is computed")
-    assert value.known is not None
+    if value.known is None:
+        raise ShapeError("a shape or place depends on what is computed")
     return [int(number) for number in value.known.reshape(-1)]
 
 

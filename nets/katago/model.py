@@ -135,14 +135,6 @@ class BottleneckBlock:
 
 
 @dataclass(frozen=True)
-class Rope:
-    """Rotary position embedding: pair i of a head turns by x * frequency_x[i] + y * frequency_y[i]."""
-
-    frequencies: FloatArray
-    """[kv heads or 1, pairs, 2 (x, y)]"""
-
-
-@dataclass(frozen=True)
 class AttentionBlock:
     """Residual self-attention over the points of the board; its norm is x / rms(x) * norm, per point."""
 
@@ -160,7 +152,9 @@ class AttentionBlock:
     """[C, kv_heads * value dimension]"""
     output: FloatArray
     """[heads * value dimension, C]"""
-    rope: Rope | None
+    rope: FloatArray | None
+    """[kv heads or 1, pairs, 2 (x, y)], rotary position embedding: pair i of a head turns by
+    x * rope[i, 0] + y * rope[i, 1]."""
 
     @property
     def query_dimension(self) -> int:

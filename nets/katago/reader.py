@@ -11,6 +11,7 @@ import math
 import re
 import zlib
 from collections import Counter
+from dataclasses import fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,6 @@ from nets.katago.model import (
     PolicyHead,
     PoolingBlock,
     RmsTip,
-    Rope,
     Trunk,
     ValueHead,
 )
@@ -260,14 +260,16 @@ def _expect(condition: bool, complaint: str) -> None:
 
 def _multipliers(reader: Reader) -> Multipliers:
     reader.positive("td score multiplier")  # of training targets, which no engine sees
-    return Multipliers(
-        score_mean=reader.positive("score mean multiplier"),
-        score_stdev=reader.positive("score stdev multiplier"),
-        lead=reader.positive("lead multiplier"),
-        variance_time=reader.positive("variance time multiplier"),
-        shortterm_value_error=reader.positive("shortterm value error multiplier"),
-        shortterm_score_error=reader.positive("shortterm score error multiplier"),
-    )
+    names = [each.name.replace("_", " ") for each in fields(Multipliers)]
+    return Multipliers(*(reader.positive(f"{name} multiplier") for name in names))
+
+
+def _name(reader: Reader, channels: int) -> str:
+    """Read the name of a layer and its number of channels, which has to be that of those that arrive."""
+    name = reader.word()
+    announced = reader.integer(f"{name}: channels")
+    _expect(announced == channels, f"{name}: {announced} channels where {channels} arrive")
+    return name
 
 
 def _convolution(reader: Reader, inputs: int | None, outputs: int | None = None) -> Convolution:
@@ -294,9 +296,7 @@ def _activation(reader: Reader, version: int) -> Activation:
 
 
 def _normed(reader: Reader, version: int, channels: int) -> Normed:
-    name = reader.word()
-    announced = reader.integer(f"{name}: channels")
-    _expect(announced == channels, f"{name}: {announced} channels where {channels} arrive")
+    name = _name(reader, channels)
     epsilon = reader.positive(f"{name}: epsilon")
     has_scale, has_bias = reader.flag(f"{name}: scale flag"), reader.flag(f"{name}: bias flag")
     mean = reader.floats(name, channels).astype(np.float64)
@@ -321,16 +321,11 @@ def _matrix(reader: Reader, inputs: int | None, outputs: int | None = None) -> F
 
 
 def _vector(reader: Reader, channels: int) -> FloatArray:
-    name = reader.word()
-    announced = reader.integer(f"{name}: channels")
-    _expect(announced == channels, f"{name}: {announced} channels where {channels} arrive")
-    return reader.floats(name, channels)
+    return reader.floats(_name(reader, channels), channels)
 
 
 def _rms_weights(reader: Reader, channels: int) -> tuple[FloatArray, float]:
-    name = reader.word()
-    announced = reader.integer(f"{name}: channels")
-    _expect(announced == channels, f"{name}: {announced} channels where {channels} arrive")
+    name = _name(reader, channels)
     epsilon = reader.positive(f"{name}: epsilon")
     return reader.floats(name, channels), epsilon
 
@@ -340,10 +335,7 @@ def _blocks(reader: Reader, version: int, count: int, channels: int, depth: int)
 
 
 def _block(reader: Reader, version: int, channels: int, depth: int) -> Block:
-    kind = reader.word()
-    if kind not in BLOCK_KINDS:
-        raise ModelFormatError(f"unknown kind of block: {kind[:40]}")
-    name = reader.word()
+    kind, name = reader.word(), reader.word()
     reader.count("blocks", MAX_BLOCKS)
     if kind == "ordinary_block":
         before = _normed(reader, version, channels)
@@ -351,7 +343,13 @@ def _block(reader: Reader, version: int, channels: int, depth: int) -> Block:
         between = _normed(reader, version, first.outputs)
         return OrdinaryBlock(before, first, between, _convolution(reader, first.outputs, channels))
     if kind == "gpool_block":
-        return _pooling_block(reader, version, channels)
+        before = _normed(reader, version, channels)
+        first, pooled = _convolution(reader, channels), _convolution(reader, channels)
+        pooled_norm = _normed(reader, version, pooled.outputs)
+        pooled_to_bias = _matrix(reader, 3 * pooled.outputs, first.outputs)
+        between = _normed(reader, version, first.outputs)
+        second = _convolution(reader, first.outputs, channels)
+        return PoolingBlock(before, first, pooled, pooled_norm, pooled_to_bias, between, second)
     if kind == "nested_bottleneck_block":
         _expect(depth < MAX_NESTING, f"{name}: blocks are nested too deeply")
         count = reader.integer(f"{name}: blocks", 1, MAX_BLOCKS)
@@ -362,27 +360,9 @@ def _block(reader: Reader, version: int, channels: int, depth: int) -> Block:
         return BottleneckBlock(before, narrow, inner, after, _convolution(reader, narrow.outputs, channels))
     if kind == "transformer_attention_block":
         return _attention_block(reader, name, channels)
-    return _feed_forward_block(reader, name, channels)
-
-
-BLOCK_KINDS = (
-    "ordinary_block",
-    "gpool_block",
-    "nested_bottleneck_block",
-    "transformer_attention_block",
-    "transformer_ffn_block",
-)
-
-
-def _pooling_block(reader: Reader, version: int, channels: int) -> PoolingBlock:
-    before = _normed(reader, version, channels)
-    first = _convolution(reader, channels)
-    pooled = _convolution(reader, channels)
-    pooled_norm = _normed(reader, version, pooled.outputs)
-    pooled_to_bias = _matrix(reader, 3 * pooled.outputs, first.outputs)
-    between = _normed(reader, version, first.outputs)
-    second = _convolution(reader, first.outputs, channels)
-    return PoolingBlock(before, first, pooled, pooled_norm, pooled_to_bias, between, second)
+    if kind == "transformer_ffn_block":
+        return _feed_forward_block(reader, name, channels)
+    raise ModelFormatError(f"unknown kind of block: {kind[:40]}")
 
 
 def _attention_block(reader: Reader, name: str, channels: int) -> AttentionBlock:
@@ -399,28 +379,25 @@ def _attention_block(reader: Reader, name: str, channels: int) -> AttentionBlock
         _expect(query_dimension % 2 == 0, f"{name}: rotary embedding needs an even head size")
         pairs = query_dimension // 2
         if learned:
-            rope = _learned_rope(reader, kv_heads, pairs)
+            name = reader.word()
+            shape = tuple(reader.integer(f"{name}: shape") for _ in range(3))
+            _expect(shape == (kv_heads, pairs, 2), f"{name}: shape {shape} where {(kv_heads, pairs, 2)} is needed")
+            rope = reader.floats(name, *shape)
         else:
             rope = fixed_rope(reader.positive(reader.word()), pairs)
-            _expect(bool(np.isfinite(rope.frequencies).all()), "rope theta is out of range")
+            _expect(bool(np.isfinite(rope).all()), "rope theta is out of range")
     return AttentionBlock(heads, kv_heads, norm, epsilon, query, key, value, output, rope)
 
 
-def _learned_rope(reader: Reader, kv_heads: int, pairs: int) -> Rope:
-    name = reader.word()
-    shape = tuple(reader.integer(f"{name}: shape") for _ in range(3))
-    _expect(shape == (kv_heads, pairs, 2), f"{name}: shape {shape} where {(kv_heads, pairs, 2)} is needed")
-    return Rope(reader.floats(name, *shape))
-
-
-def fixed_rope(theta: float, pairs: int) -> Rope:
-    """Have the first half of the pairs turn with y, the others with x, at frequencies theta^(-2i / pairs)."""
+def fixed_rope(theta: float, pairs: int) -> FloatArray:
+    """Return frequencies [1, pairs, 2] at which the first half of the pairs turn with y, the others with x:
+    theta^(-2i / pairs)."""
     half = pairs // 2
     frequencies = np.zeros((1, pairs, 2), np.float32)
     with np.errstate(over="ignore"):
         frequencies[0, :half, 1] = theta ** (-2.0 * np.arange(half) / pairs)
         frequencies[0, half:, 0] = theta ** (-2.0 * np.arange(pairs - half) / pairs)
-    return Rope(frequencies)
+    return frequencies
 
 
 def _feed_forward_block(reader: Reader, name: str, channels: int) -> FeedForwardBlock:
@@ -453,9 +430,7 @@ def _trunk(reader: Reader, version: int, has_metadata: bool) -> Trunk:
 
 
 def _rms_tip(reader: Reader, version: int, channels: int) -> RmsTip:
-    name = reader.word()
-    announced = reader.integer(f"{name}: channels")
-    _expect(announced == channels, f"{name}: {announced} channels where {channels} arrive")
+    name = _name(reader, channels)
     epsilon = reader.positive(f"{name}: epsilon")
     spatial = reader.flag(f"{name}: spatial flag")
     reader.zero(f"{name}: grouped norm")
@@ -492,25 +467,14 @@ def _policy_head(reader: Reader, version: int, channels: int) -> PolicyHead:
     pooled_to_bias = _matrix(reader, 3 * pooled.outputs, first.outputs)
     first_norm = _normed(reader, version, first.outputs)
     second = _convolution(reader, first.outputs, outputs)
-    if version < 15:
-        pass_only = _matrix(reader, 3 * pooled.outputs, outputs)
-        return PolicyHead(first, pooled, pooled_norm, pooled_to_bias, first_norm, second, pass_only, None, None, None)
-    pass_first = _matrix(reader, 3 * pooled.outputs)
-    pass_bias = _vector(reader, pass_first.shape[1])
-    pass_activation = _activation(reader, version)
-    pass_second = _matrix(reader, pass_first.shape[1], outputs)
-    return PolicyHead(
-        first,
-        pooled,
-        pooled_norm,
-        pooled_to_bias,
-        first_norm,
-        second,
-        pass_first,
-        pass_bias,
-        pass_activation,
-        pass_second,
-    )
+    pass_first = _matrix(reader, 3 * pooled.outputs, outputs if version < 15 else None)
+    pass_bias = pass_activation = pass_second = None
+    if version >= 15:
+        pass_bias = _vector(reader, pass_first.shape[1])
+        pass_activation = _activation(reader, version)
+        pass_second = _matrix(reader, pass_first.shape[1], outputs)
+    passing = pass_first, pass_bias, pass_activation, pass_second
+    return PolicyHead(first, pooled, pooled_norm, pooled_to_bias, first_norm, second, *passing)
 
 
 def _value_head(reader: Reader, version: int, channels: int) -> ValueHead:

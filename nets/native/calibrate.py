@@ -132,9 +132,8 @@ def from_bytes(content: bytes, model: Model) -> Verdict:
     }
     for label, weights in nearest(model, matrices).items():
         matrices[label] = matrices[label]._replace(weights=matrices[label].weights + weights)
-    in_int8 = Int8Parts(matrices, tuple(facts.get("scores", ())), tuple(facts.get("mixes", ())))
-    in_bf16 = bool(facts.get("in_bf16", False))
-    return Verdict(highest, facts["loss"], facts["reason_against"], facts["largest"], in_int8, in_bf16)
+    in_int8 = Int8Parts(matrices, tuple(facts["scores"]), tuple(facts["mixes"]))
+    return Verdict(highest, facts["loss"], facts["reason_against"], facts["largest"], in_int8, facts["in_bf16"])
 
 
 def _arrays(content: bytes) -> dict[str, NDArray[Any]]:
@@ -184,7 +183,7 @@ def calibrate(
         kinds.insert(0, (LARGEST, True))
     for (largest, in_bf16), choice in product(kinds, choices(model, matrices)):
         verdict = Verdict(highest, {}, "", largest, choice, in_bf16)
-        loss, share = _compare(_evaluator(model, verdict, reference), expected, checked)
+        loss, share = _loss(model, verdict, reference, expected, checked)
         if not reason_against(loss, 0.0, limits=_limits(verdict)):
             break
     progress(1.0)
@@ -208,10 +207,10 @@ def checked_here(verdict: Verdict, model: Model, reference: Evaluator) -> Verdic
     expected = answers(varied(reference), positions)
     if HERE.has_bf16_tiles and verdict.highest:
         low = replace(verdict, in_bf16=True)
-        loss, share = _compare(_evaluator(model, low, reference), expected, positions)
+        loss, share = _loss(model, low, reference, expected, positions)
         if not reason_against(loss, 0.0, limits=_limits(low)):
             return replace(low, loss=loss.__dict__, reason_against=reason_against(loss, share, GROSS))
-    loss, share = _compare(_evaluator(model, verdict, reference), expected, positions)
+    loss, share = _loss(model, verdict, reference, expected, positions)
     known = reason_against(PrecisionLoss(**verdict.loss), 0.0, limits=_limits(verdict))
     return replace(verdict, reason_against=known or reason_against(loss, share, GROSS))
 
@@ -234,15 +233,12 @@ def packed_by(verdict: Verdict, model: Model) -> Packed:
     return pack(model, verdict.highest, verdict.largest, verdict.in_int8, verdict.in_bf16)
 
 
-def _evaluator(model: Model, verdict: Verdict, reference: Evaluator) -> NativeEvaluator:
-    profile = PROFILES[0] if model.trunk.metadata is not None else None
-    packed = packed_by(verdict, model)
-    return NativeEvaluator(packed, model.name, lambda: reference, profile=profile)
-
-
-def _compare(
-    candidate: NativeEvaluator, expected: Sequence[Answer], positions: Sequence[Positions]
+def _loss(
+    model: Model, verdict: Verdict, reference: Evaluator, expected: Sequence[Answer], positions: Sequence[Positions]
 ) -> tuple[PrecisionLoss, float]:
+    """What the network loses as a verdict says, and its share of the time of `expected`, which are the reference's."""
+    profile = PROFILES[0] if model.trunk.metadata is not None else None
+    candidate = NativeEvaluator(packed_by(verdict, model), model.name, lambda: reference, profile=profile)
     for spatial, global_ in positions:  # compiles, which is no part of the time that it takes
         candidate.evaluate(EvaluationRequest(spatial[:1], global_[:1]))
     return compare_answers(expected, answers(varied(candidate), positions))

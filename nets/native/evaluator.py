@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -12,26 +13,24 @@ from numpy.typing import NDArray
 
 from go_rules.points import MAX_SIZE
 from nets.evaluator import (
-    SCORE_COLUMNS,
-    TAKES_NO_PROFILE,
     Evaluation,
     EvaluationRequest,
     EvaluationSteps,
     Evaluator,
-    EvaluatorAttributes,
     EvaluatorError,
-    ProfileMissing,
+    NetworkEvaluator,
     as_floats,
+    of_colours,
 )
-from nets.human_profile import NEEDS_PROFILE, HumanProfile
+from nets.human_profile import HumanProfile
 from nets.katago.model import FloatArray
 from nets.native.convolutions.layers import CONVOLUTION_SPACE
 from nets.native.convolutions.tiling import POINTS, SMALLEST, tiling
 from nets.native.convolutions.transforms import FINISH, FLOAT_BYTES, SHORT_BYTES
 from nets.native.network import run_network, write_stem
-from nets.native.outputs import VALUES, finish_batch, last_layers
+from nets.native.outputs import finish_batch, for_boards
 from nets.native.packed import Packed, aligned
-from nets.native.profiles import ProfileEncoder
+from nets.native.profiles import profile_bias
 from nets.native.simd.products import OUTPUT_BYTES, OUTPUTS
 from nets.native.simd.tile_products import TILE_ROWS
 from nets.native.simd.vectors import VECTOR_BYTES
@@ -40,8 +39,6 @@ from nets.native.transformers.attention import ROWS as QUERIES
 from nets.native.transformers.blocks import ATTENTION, CHUNK, ROW_SPACE
 from nobi_machine.fused_call import Given, KernelCall, fuse
 
-PRECISION = "int16"
-PROVIDER = "native"
 MOST_IDLE = 8
 """How many idle workspaces are kept. More callers at once, or more kinds of batches, allocate their own."""
 LONG = 400_000_000
@@ -50,7 +47,7 @@ that, and a batch would still be under way long after the search's time, and in 
 NO_OPTIMISM = np.zeros(0, np.float32)
 
 
-class NativeEvaluator(Evaluator):
+class NativeEvaluator(NetworkEvaluator):
     """An evaluator that runs a network with our own kernels. Any number of threads may call it at once; each computes
     its call alone."""
 
@@ -64,40 +61,15 @@ class NativeEvaluator(Evaluator):
     ) -> None:
         """Run a network as the kernels read it. Raises EvaluatorError.
 
-        `source` names the network in errors. `optimism` is the default share of the optimistic policy, if there is one.
-        Boards of a single line fit no tile: the evaluator that `open_other` opens evaluates them. `profile` says whom
-        a HumanSL network imitates; it must have one, and no other network may."""
+        Boards of a single line fit no tile: the evaluator that `open_other` opens evaluates them. For the other
+        arguments see `NetworkEvaluator`."""
         encoder = packed.metadata
-        if encoder is not None and profile is None:
-            raise ProfileMissing(f"{source}: {NEEDS_PROFILE}")
-        if encoder is None and profile is not None:
-            raise EvaluatorError(f"{source}: {TAKES_NO_PROFILE}")
-        self._profile_encoder = None if encoder is None else ProfileEncoder(encoder)
-        self._attributes = EvaluatorAttributes(
-            packed.name,
-            PRECISION,
-            PROVIDER,
-            packed.has_optimism,
-            profile,
-            packed.pass_alive_under_suicide,
-            packed.only_safe_area,
-        )
-        self._packed, self._source, self._optimism = packed, source, optimism
-        self._open_other = open_other
+        super().__init__(replace(packed.attributes, profile=profile), source, optimism, encoder is not None)
+        self._profile_bias = None if encoder is None else lru_cache(maxsize=64)(partial(profile_bias, encoder))
+        self._packed, self._open_other = packed, open_other
         self._other: Evaluator | None = None
         self._idle: list[KernelArrays] = []
         self._lock = threading.Lock()
-
-    @property
-    def attributes(self) -> EvaluatorAttributes:
-        """What this evaluator is and wants, as `Evaluator.attributes` says."""
-        return self._attributes
-
-    def use_profile(self, profile: HumanProfile) -> None:
-        """Imitate other players from now on, as `Evaluator.use_profile` says."""
-        if self._profile_encoder is None:
-            raise EvaluatorError(f"{self._source}: {TAKES_NO_PROFILE}")
-        self._attributes = replace(self._attributes, profile=profile)
 
     def suited_batch(self, height: int, width: int) -> int:
         """Return 1 where an evaluation takes long, else the usual batch, as `Evaluator.suited_batch` says: the kernels
@@ -113,12 +85,13 @@ class NativeEvaluator(Evaluator):
         spatial, global_, optimism, colours = request
         if min(spatial.shape[2:]) < SMALLEST:
             return self._evaluate_line(request)
-        return self._computed(spatial, global_, [self._optimism_of(len(spatial), optimism)], colours)[0]
+        shares = self.optimism_of(len(spatial), optimism) if self._attributes.has_optimism else NO_OPTIMISM
+        return self._computed(spatial, global_, [shares], colours)[0]
 
     def steps(self, request: EvaluationRequest, evaluation: Evaluation, count: Any) -> EvaluationSteps | None:
         """Return the steps of an evaluation as `Evaluator.steps` says, in memory of their own."""
         spatial, global_, optimism, _ = request
-        if self._profile_encoder is not None or min(spatial.shape[2:]) < SMALLEST or optimism is None:
+        if self._profile_bias is not None or min(spatial.shape[2:]) < SMALLEST or optimism is None:
             return None
         space = KernelArrays(self._packed, len(spatial), *spatial.shape[2:])
         given = optimism if self._attributes.has_optimism else NO_OPTIMISM
@@ -139,16 +112,14 @@ class NativeEvaluator(Evaluator):
         """An evaluation for each of `optimisms`. Raises EvaluatorError."""
         count, planes, height, width = spatial.shape
         if planes != self._packed.planes or max(height, width) > MAX_SIZE:
-            raise EvaluatorError(f"{self._source}: evaluation failed: {planes} planes of {height}x{width}")
+            raise EvaluatorError(f"{self.source}: evaluation failed: {planes} planes of {height}x{width}")
         if global_.shape != (count, self._packed.global_features):
-            raise EvaluatorError(f"{self._source}: evaluation failed: global features of the shape {global_.shape}")
+            raise EvaluatorError(f"{self.source}: evaluation failed: global features of the shape {global_.shape}")
         spatial, global_ = as_floats(spatial), as_floats(global_)
-        area = height * width
-        columns = area + 1, VALUES, SCORE_COLUMNS, area
-        results = [Evaluation(*(np.empty((count, wide), np.float32) for wide in columns)) for _ in optimisms]
+        results = [Evaluation.zeros(count, height, width) for _ in optimisms]
         space = self._take(count, height, width)
-        if self._profile_encoder is not None and self._attributes.profile is not None:
-            added = self._profile_encoder.added(self._attributes.profile, count, colours, area)
+        if self._profile_bias is not None:
+            added = of_colours(self._profile_bias(self._attributes.profile, height * width), count, colours)
             space.profile_bias[:, : added.shape[1]] = added
         try:
             space.evaluate(count, spatial, global_, optimisms[0], *results[0])
@@ -156,19 +127,9 @@ class NativeEvaluator(Evaluator):
                 space.finish(count, global_, each, result)
         except FloatingPointError as error:
             # What is no number may stay in the workspace where no other evaluation writes, so it is not used again.
-            raise EvaluatorError(f"{self._source}: {error}") from None
+            raise EvaluatorError(f"{self.source}: {error}") from None
         self._give_back(space)
         return results
-
-    def _optimism_of(self, count: int, optimism: FloatArray | None) -> FloatArray:
-        """[count] of the optimistic policy; empty in networks without."""
-        if not self._attributes.has_optimism:
-            return NO_OPTIMISM
-        if self._attributes.profile is not None:  # people's optimism is in their plain policy
-            return np.zeros(count, np.float32)
-        if optimism is None:
-            return np.full(count, self._optimism, np.float32)
-        return as_floats(optimism.reshape(-1))
 
     def _evaluate_line(self, request: EvaluationRequest) -> Evaluation:
         with self._lock:
@@ -177,8 +138,7 @@ class NativeEvaluator(Evaluator):
             other = self._other
         if self._attributes.profile is not None:
             other.use_profile(self._attributes.profile)
-        optimism = self._optimism_of(len(request.spatial), request.optimism)
-        return other.evaluate(request._replace(optimism=optimism if self._attributes.has_optimism else None))
+        return other.evaluate(request._replace(optimism=self.optimism_of(len(request.spatial), request.optimism)))
 
     def _take(self, count: int, height: int, width: int) -> KernelArrays:
         kind = count, height, width
@@ -237,7 +197,7 @@ class KernelArrays:
         )  # fmt: skip
         self.boards = boards
         """How many boards are computed together."""
-        self._outputs = last_layers(packed.small, area), self.pools, self.policies, self.ownership
+        self._outputs = for_boards(packed.last_layers, area), self.pools, self.policies, self.ownership
         planes, row = np.zeros((1, 1, 1, 1), np.float32), np.zeros((1, 1), np.float32)
         optimism = np.zeros(1, np.float32)
         examples = count, planes, row, optimism, row, row, row, row

@@ -7,7 +7,6 @@ and feed-forward read the stream row by row. The ends of a bottleneck are comput
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from typing import NamedTuple
 
 from nets.katago.model import (
@@ -23,6 +22,9 @@ from nets.katago.model import (
 
 MOST_STREAMS = 4
 """The most residual streams: the trunk's, that of bottlenecks in it, and so on."""
+
+OF_ROWS = AttentionBlock, FeedForwardBlock
+"""The blocks that are computed row by row."""
 
 
 class BottleneckEnd(NamedTuple):
@@ -48,8 +50,7 @@ class Step(NamedTuple):
     @property
     def in_rows(self) -> bool:
         """Whether it is computed row by row, and not as convolutions of boards."""
-        part = self.part
-        return part.in_rows if isinstance(part, BottleneckEnd) else isinstance(part, (AttentionBlock, FeedForwardBlock))
+        return self.part.in_rows if isinstance(self.part, BottleneckEnd) else isinstance(self.part, OF_ROWS)
 
 
 def steps(blocks: Sequence[Block], stream: int = 0, prefix: str = "block") -> Iterator[Step]:
@@ -57,33 +58,17 @@ def steps(blocks: Sequence[Block], stream: int = 0, prefix: str = "block") -> It
     for number, block in enumerate(blocks):
         label = f"{prefix}{number}"
         if isinstance(block, BottleneckBlock):
-            yield Step(label, stream, _narrow(block))
+            yield Step(label, stream, _end(block, is_narrow=True))
             yield from steps(block.blocks, stream + 1, f"{label}_")
-            yield Step(label, stream + 1, _widen(block))
+            yield Step(label, stream + 1, _end(block, is_narrow=False))
         else:
             yield Step(label, stream, block)
 
 
-def runs(order: Sequence[Step]) -> list[list[Step]]:
-    """Split steps where the kind of kernel changes."""
-    return [list(run) for _, run in groupby(order, lambda step: step.in_rows)]
-
-
-def _narrow(block: BottleneckBlock) -> BottleneckEnd:
-    first = block.blocks[0]
-    in_rows = _narrow(first).in_rows if isinstance(first, BottleneckBlock) else _reads_rows(first)
-    return BottleneckEnd(True, block.before, block.narrow, in_rows and _is_point(block.narrow))
-
-
-def _widen(block: BottleneckBlock) -> BottleneckEnd:
-    last = block.blocks[-1]
-    in_rows = _widen(last).in_rows if isinstance(last, BottleneckBlock) else _reads_rows(last)
-    return BottleneckEnd(False, block.after, block.widen, in_rows and _is_point(block.widen))
-
-
-def _reads_rows(block: Block) -> bool:
-    return isinstance(block, (AttentionBlock, FeedForwardBlock))
-
-
-def _is_point(convolution: Convolution) -> bool:
-    return convolution.weights.shape[2:] == (1, 1)
+def _end(block: BottleneckBlock, is_narrow: bool) -> BottleneckEnd:
+    if is_narrow:
+        norm, convolution, beside = block.before, block.narrow, block.blocks[0]
+    else:
+        norm, convolution, beside = block.after, block.widen, block.blocks[-1]
+    in_rows = _end(beside, is_narrow).in_rows if isinstance(beside, BottleneckBlock) else isinstance(beside, OF_ROWS)
+    return BottleneckEnd(is_narrow, norm, convolution, in_rows and convolution.weights.shape[2:] == (1, 1))

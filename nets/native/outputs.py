@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from nets.evaluator import LEAD, LOSS, NO_RESULT, SCORE_COLUMNS, SCORE_MEAN, SCORE_STDEV, VAR_TIME_LEFT, WIN
-from nets.katago.model import EXCLUDED, KO_FEATURE, TERRITORY_FEATURE, FloatArray, ScoreOutputs
+from nets.katago.model import EXCLUDED, KO_FEATURE, TERRITORY_FEATURE, FloatArray
 from nets.native.simd.activations import CURVES, REACH, RELU
 from nobi_machine.jit import kernel, kernel_for_python
 
@@ -19,43 +18,22 @@ FLAT = 9.0
 """For larger numbers tanh is 1 in 32 bits."""
 
 
-@dataclass(frozen=True)
-class SmallLayers:
+class LastLayers(NamedTuple):
     """The layers of the heads that read pools."""
 
     version: int
     """Version of the network's format, which decides what its outputs mean."""
     pass_first: FloatArray
     """[blocks of 32 pooled channels * 3 * 32, hidden or policies]"""
-    pass_activation: int
-    """Index into activations.KINDS, here and below."""
     pass_bias: FloatArray
     """[hidden]; empty where the pass has only one matrix"""
-    pass_second: FloatArray
-    """[hidden, policies]; empty where the pass has only one matrix"""
-    hidden: FloatArray
-    """[3, value channels, hidden]"""
-    hidden_bias: FloatArray
-    """[hidden]"""
-    hidden_activation: int
-    value: FloatArray
-    """[hidden, 3]"""
-    value_bias: FloatArray
-    """[3]"""
-    score: ScoreOutputs
-
-
-class LastLayers(NamedTuple):
-    """The matrices of SmallLayers for boards of one size, as `finish_batch` reads them."""
-
-    version: int
-    pass_first: FloatArray
-    pass_bias: FloatArray
     pass_activation: int
+    """Index into activations.KINDS, here and below."""
     pass_second: FloatArray
     """[hidden or 0, policies]"""
     hidden: FloatArray
-    """[value channels, hidden]: all three parts of a pool are multiples of the mean here."""
+    """[3, value channels, hidden], and for boards of one size [value channels, hidden]: there all three parts of a pool
+    are multiples of the mean."""
     hidden_bias: FloatArray
     """[hidden]"""
     hidden_activation: int
@@ -70,33 +48,11 @@ class LastLayers(NamedTuple):
     """[2, most outputs of a matrix]: work space."""
 
 
-def last_layers(small: SmallLayers, area: int) -> LastLayers:
-    """Make the last layers for boards of `area` points."""
+def for_boards(layers: LastLayers, area: int) -> LastLayers:
+    """Make of a network's last layers those for boards of `area` points, as `finish_batch` reads them."""
     linear = (math.sqrt(area) - 14.0) / 10.0
-    hidden = small.hidden[0] + linear * small.hidden[1] + (linear**2 - 0.1) * small.hidden[2]
-    outputs = np.concatenate([small.value, small.score.weights], axis=1)
-    has_hidden = small.pass_second.size > 0
-    matrices = small.pass_first, hidden, outputs
-    return LastLayers(
-        version=small.version,
-        pass_first=_matrix(small.pass_first),
-        pass_bias=_matrix(small.pass_bias),
-        pass_activation=small.pass_activation,
-        pass_second=_matrix(small.pass_second if has_hidden else small.pass_first[:0]),
-        hidden=_matrix(hidden),
-        hidden_bias=_matrix(small.hidden_bias),
-        hidden_activation=small.hidden_activation,
-        outputs=_matrix(outputs),
-        outputs_bias=_matrix(np.concatenate([small.value_bias, small.score.bias])),
-        factors=_matrix(small.score.factors),
-        has_root=int(small.score.has_root),
-        sums=np.zeros((2, max(matrix.shape[1] for matrix in matrices)), np.float32),
-    )
-
-
-def _matrix(numbers: FloatArray) -> FloatArray:
-    """A float32 array in C order, so that kernels are compiled for one type only."""
-    return np.array(numbers, np.float32, order="C")
+    hidden = layers.hidden[0] + linear * layers.hidden[1] + (linear**2 - 0.1) * layers.hidden[2]
+    return layers._replace(hidden=hidden, sums=np.zeros_like(layers.sums))
 
 
 @kernel_for_python

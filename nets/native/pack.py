@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.points import MAX_SIZE
+from nets.evaluator import EvaluatorAttributes, as_floats
 from nets.katago.model import (
     Activation,
     AttentionBlock,
@@ -19,11 +21,11 @@ from nets.katago.model import (
     score_outputs,
 )
 from nets.native.convolutions.layers import MOST_BUFFERS
-from nets.native.convolutions.packing import LayersWriter, Reading, is_curved, readings
+from nets.native.convolutions.packing import LayersWriter, is_curved, readings
 from nets.native.convolutions.tiling import LARGEST, PLACES
 from nets.native.network import CONVOLUTIONS, HEADS, NETWORK, ROWS, RUN
-from nets.native.order import MOST_STREAMS, BottleneckEnd, Step, runs, steps
-from nets.native.outputs import SmallLayers
+from nets.native.order import MOST_STREAMS, BottleneckEnd, Step, steps
+from nets.native.outputs import LastLayers
 from nets.native.packed import HEAD, Packed, Writer, pad, padded, pool_matrix
 from nets.native.simd.activations import CURVES, KINDS
 from nets.native.simd.processor import is_available
@@ -51,27 +53,31 @@ def pack(
     network, matrices = _stem(writer, trunk), MatricesWriter(writer)
     layers = LayersWriter(writer, highest, has_curves, largest, in_bf16)
     blocks = BlocksWriter(writer, matrices, in_int8)
-    parts = runs(order)
-    records = np.zeros(len(parts), RUN)
-    for record, run in zip(records, parts, strict=True):
-        kind, to = (ROWS, blocks) if run[0].in_rows else (CONVOLUTIONS, layers)
-        record["kind"], record["first"] = kind, len(to.records)
-        to.put(run)
-        record["end"] = len(to.records)
+    runs = []
+    for in_rows, run in groupby(order, lambda step: step.in_rows):
+        kind, to = (ROWS, blocks) if in_rows else (CONVOLUTIONS, layers)
+        first = len(to.records)
+        to.put(list(run))
+        runs.append((kind, first, len(to.records)))
     heads = pack_heads(model, writer, matrices)
     network["points"] = largest + 2
     network["ones"] = writer.put(np.ones(OUTPUTS, np.float32))
     parameters = writer.content()
     network["parameters"] = parameters.ctypes.data
     return Packed(
-        name=model.name,
-        has_optimism=model.policy.channels > 1,
-        pass_alive_under_suicide=model.pass_alive_under_suicide,
-        only_safe_area=model.only_safe_area,
+        attributes=EvaluatorAttributes(
+            model.name,
+            "int16",
+            "native",
+            model.policy.channels > 1,
+            None,
+            model.pass_alive_under_suicide,
+            model.only_safe_area,
+        ),
         metadata=trunk.metadata,
         parameters=parameters,
         network=network,
-        runs=records,
+        runs=np.array(runs, RUN),
         layers=np.concatenate(layers.records) if layers.records else None,
         blocks=np.concatenate(blocks.records) if blocks.records else None,
         matrices=np.concatenate(matrices.records),
@@ -84,7 +90,7 @@ def pack(
         policies=min(2, model.policy.channels),
         planes=trunk.stem.inputs,
         global_features=len(trunk.stem_global),
-        small=small_layers(model),
+        last_layers=last_layers(model),
         work=trunk.work,
     )
 
@@ -144,29 +150,29 @@ def pack_heads(model: Model, writer: Writer, matrices: MatricesWriter) -> NDArra
     return result
 
 
-def small_layers(model: Model) -> SmallLayers:
-    """Return the layers of the heads that the big kernel does not compute."""
-    policy, value = model.policy, model.value
-    used, none = min(2, policy.channels), np.zeros(0, np.float32)
-    has_hidden = policy.pass_second is not None and policy.pass_bias is not None
-    pass_first = policy.pass_first if has_hidden else policy.pass_first[:, :used]
-    width = padded(policy.pooled.outputs)
-    by_block = pool_matrix(pass_first, policy.pooled.outputs, pass_first.shape[1]).reshape(
-        3, -1, OUTPUTS, pass_first.shape[1]
-    )
-    hidden = pool_matrix(value.hidden, value.first.outputs, value.hidden.shape[1])
-    return SmallLayers(
+def last_layers(model: Model) -> LastLayers:
+    """Return the layers of the heads that the big kernel does not compute, for boards of any size."""
+    policy, value, score = model.policy, model.value, score_outputs(model)
+    used, pooled = min(2, policy.channels), policy.pooled.outputs
+    first = policy.pass_first[:, :used] if policy.pass_second is None else policy.pass_first
+    second = first[:0] if policy.pass_second is None else policy.pass_second[:, :used]
+    by_block = pool_matrix(first, pooled, first.shape[1]).reshape(3, -1, OUTPUTS, first.shape[1])
+    outputs = np.concatenate([value.value, score.weights], axis=1)
+    most = max(matrix.shape[1] for matrix in (first, value.hidden, outputs))
+    return LastLayers(
         version=model.version,
-        pass_first=by_block.transpose(1, 0, 2, 3).reshape(3 * width, -1),
-        pass_bias=policy.pass_bias if policy.pass_bias is not None else none,
+        pass_first=as_floats(by_block.transpose(1, 0, 2, 3).reshape(3 * padded(pooled), -1)),
+        pass_bias=np.zeros(0, np.float32) if policy.pass_bias is None else as_floats(policy.pass_bias),
         pass_activation=KINDS.index(policy.pass_activation or Activation.IDENTITY),
-        pass_second=policy.pass_second[:, :used] if policy.pass_second is not None else none,
-        hidden=hidden,
-        hidden_bias=value.hidden_bias,
+        pass_second=as_floats(second),
+        hidden=pool_matrix(value.hidden, value.first.outputs, value.hidden.shape[1]),
+        hidden_bias=as_floats(value.hidden_bias),
         hidden_activation=KINDS.index(value.hidden_activation),
-        value=value.value,
-        value_bias=value.value_bias,
-        score=score_outputs(model),
+        outputs=as_floats(outputs),
+        outputs_bias=as_floats(np.concatenate([value.value_bias, score.bias])),
+        factors=as_floats(score.factors),
+        has_root=int(score.has_root),
+        sums=np.zeros((2, most), np.float32),
     )
 
 
@@ -192,43 +198,27 @@ def unknown_to_kernels(model: Model) -> str:
         sides = {each.weights.shape[2:] for each in layer.parts}
         if len(sides) > 1 or not sides <= {(3, 3), (1, 1)} or any(each.dilation != (1, 1) for each in layer.parts):
             return "int16 is only for convolutions of 3x3 or 1x1 points side by side"
-    if reason := _reason_in_stem_and_heads(model):
-        return reason
+    stem, policy, value = model.trunk.stem, model.policy, model.value
+    heads = (policy.first, policy.pooled, policy.second, value.first, value.ownership)
+    height, width = stem.weights.shape[2:]
+    if height != width or stem.dilation != (1, 1) or any(each.weights.shape[2:] != (1, 1) for each in heads):
+        return "int16 is only for square kernels, and 1x1 in the heads"
     if len({padded(each.outputs) for layer in layers for each in layer.parts}) * 3 > MOST_BUFFERS:
         return "int16 is only for networks with few different numbers of channels"
     size = weight_bytes(model)
     return f"int16 would take {size >> 20} MiB; {MOST_BYTES >> 20} are allowed" if size > MOST_BYTES else ""
 
 
-def _reason_in_stem_and_heads(model: Model) -> str:
-    """The reason in its stem or heads; empty if there is none."""
-    trunk, policy, value = model.trunk, model.policy, model.value
-    stem = trunk.stem.weights.shape[2:]
-    heads = (policy.first, policy.pooled, policy.second, value.first, value.ownership)
-    if stem[0] != stem[1] or trunk.stem.dilation != (1, 1) or any(each.weights.shape[2:] != (1, 1) for each in heads):
-        return "int16 is only for square kernels, and 1x1 in the heads"
-    return ""
-
-
 def weight_bytes(model: Model) -> int:
     """Count the bytes of the integer weights in a trunk that can be packed, and of its rows on the largest board."""
     order = list(steps(model.trunk.blocks))
-    in_layers, in_rows = ([step for step in order if step.in_rows is each] for each in (False, True))
-    return _layers_size(readings(in_layers)) + _rows_size(in_rows)
-
-
-def _layers_size(layers: Iterable[Reading]) -> int:
-    return sum(
-        padded(each.inputs) * padded(each.outputs) * 2 * (PLACES if each.weights.shape[2] == 3 else 1)
-        for layer in layers
+    size = sum(
+        2 * padded(each.inputs) * padded(each.outputs) * (PLACES if each.weights.shape[2] == 3 else 1)
+        for layer in readings([step for step in order if not step.in_rows])
         for each in layer.parts
     )
-
-
-def _rows_size(order: Sequence[Step]) -> int:
-    """Bytes of the integer weights of transformer blocks, and of what their rows take on the largest board."""
-    size = widest = 0
-    for _, _, part in order:
+    widest = 0
+    for part in (step.part for step in order if step.in_rows):
         if isinstance(part, AttentionBlock):
             query, value = (-(-each // HEAD) * HEAD for each in (part.query_dimension, part.value_dimension))
             outputs, mixed = (part.heads + part.kv_heads) * query + part.kv_heads * value, part.heads * value

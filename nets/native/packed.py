@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from nets.evaluator import EvaluatorAttributes
 from nets.katago.model import EvaluationCost, FloatArray, MetadataEncoder
 from nets.loss import measurement_fingerprint
-from nets.native.outputs import SmallLayers
+from nets.native.outputs import LastLayers
 from nets.native.simd.products import HERE, OUTPUTS
 from nets.native.transformers.products import PRODUCTS_HERE
 
@@ -22,12 +23,8 @@ Records = NDArray[np.void]
 class Packed:
     """A network as the kernels read it."""
 
-    name: str
-    """The network's own name."""
-    has_optimism: bool
-    """Here and below as in EvaluatorAttributes (nets/evaluator.py)."""
-    pass_alive_under_suicide: bool
-    only_safe_area: bool
+    attributes: EvaluatorAttributes
+    """What the network is and wants, without a profile."""
     metadata: MetadataEncoder | None
     """What a HumanSL network makes of its profile; None in all others."""
     parameters: NDArray[np.uint8]
@@ -57,7 +54,8 @@ class Packed:
     policies: int
     planes: int
     global_features: int
-    small: SmallLayers
+    last_layers: LastLayers
+    """For boards of any size, see `for_boards`."""
     work: EvaluationCost
     """What an evaluation costs."""
 
@@ -111,10 +109,7 @@ class Writer:
     def content(self) -> NDArray[np.uint8]:
         """Return all that was written. Nothing can be written after that."""
         result = aligned(self._size)
-        at = 0
-        for array in self._arrays:
-            result[at : at + len(array)] = array
-            at += len(array)
+        np.concatenate(self._arrays, out=result)
         self._arrays.clear()
         return result
 

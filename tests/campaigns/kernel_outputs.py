@@ -40,7 +40,8 @@ from nets.open import open_network
 from nobi_machine import jit
 from nobi_machine.jit import kernel
 from tests.nets.graph.test_katago_networks import ATTENTION, FEED_FORWARD, NESTED, ORDINARY, POOLING, inputs
-from tests.nets.native.networks import OF_BYTES, check, made, opened
+from tests.nets.native.networks import OF_BYTES, check, opened
+from tests.nets.random_networks import made
 
 Named = Iterator[tuple[str, NDArray[Any]]]
 ABSOLUTE, RELATIVE = 0.02, 0.02

@@ -1,4 +1,4 @@
-"""Positions with what KataGo's own engine made of them, and the same positions as games of ours."""
+"""Positions with what KataGo's own engine made of them, the same positions as games of ours, and their features."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import numpy as np
 from go_rules.game import Game
 from go_rules.points import BLACK, N_POINTS, WHITE, board_points, from_vertex
 from go_rules.rule_names import preset
-from nets.features import AS_IS, encode, new_scratch
+from go_rules.rules import BONUS_NONE, KO_SIMPLE, SCORING_AREA, TAX_NONE, Rules
+from nets.features import AS_IS, Scratch, encode, encode_symmetry
 
 COLOURS = {"b": BLACK, "w": WHITE}
 
@@ -36,21 +37,36 @@ def game_of(row: dict[str, Any]) -> Game:
     return game
 
 
-def encoded(game: Game, colour: int, scratch: Any) -> tuple[np.ndarray, np.ndarray]:
-    """V7 features [22, H, W] and [19] of the game's present position for `colour` to move."""
+PLAIN = Rules(KO_SIMPLE, SCORING_AREA, TAX_NONE, False, False, BONUS_NONE, False)
+
+
+def encode_with(
+    game: Game,
+    scratch: Scratch,
+    colour: int | None = None,
+    view: int = AS_IS,
+    advantage: float = 0.0,
+    permutation: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """V7 features [22, H, W] and [19] of the game's present position, in arrays that held something else before.
+
+    With `permutation`, a row of symmetry_permutations, the planes are turned, and flat."""
+    colour = game.to_play if colour is None else colour
+    spatial = np.full((22, game.height, game.width), 7, np.float32)
+    global_ = np.full(19, 7, np.float32)
     ban = np.zeros(N_POINTS, np.int8)
     for point in board_points(game.width, game.height):
         ban[point] = game.violation(colour, point) == "superko"
-    spatial = np.zeros((22, game.height, game.width), np.float32)
-    global_ = np.zeros(19, np.float32)
-    encode(game.stack, game.length - 1, colour, game.record, 0.0, AS_IS, ban, scratch, spatial, global_)
-    return spatial, global_
+    position = game.stack, game.length - 1, colour, game.record, advantage, view, ban, scratch
+    if permutation is None:
+        encode(*position, spatial, global_)
+        return spatial, global_
+    flat = spatial.reshape(22, -1)
+    encode_symmetry(*position, permutation, flat, global_)
+    return flat, global_
 
 
 def probabilities(logits: np.ndarray, legal: np.ndarray) -> np.ndarray:
     """Softmax over the legal moves; 0 elsewhere."""
     shares = np.where(legal, np.exp(logits.astype(np.float64) - logits[legal].max()), 0.0)
     return shares / shares.sum()
-
-
-__all__ = ["COLOURS", "encoded", "game_of", "new_scratch", "positions", "probabilities"]

@@ -27,6 +27,21 @@ ACTIVATIONS: dict[str, Layer] = {
 }
 
 
+RANDOM_BLOCKS = [{"kind": "ordinary_block"}, {"kind": "gpool_block"}, {"kind": "ordinary_block"}]
+
+
+def made(version: int = 8, blocks: list[dict[str, Any]] = RANDOM_BLOCKS, **options: Any) -> tuple[RandomNetwork, Any]:
+    """Make a network and its forward pass; options are fields of RandomNetwork and what `write` takes."""
+    written = {name: options.pop(name) for name in ("tip", "meta", "policy_channels", "stem") if name in options}
+    network = RandomNetwork(version, **options)
+    return network, network.write(blocks, **written)
+
+
+def content_of(version: int = 8, blocks: list[dict[str, Any]] = RANDOM_BLOCKS, **options: Any) -> bytes:
+    """The content of a file with such a network."""
+    return made(version, blocks, **options)[0].compressed()
+
+
 def softplus(x: Array) -> Array:
     return np.logaddexp(x, 0)
 

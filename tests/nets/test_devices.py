@@ -6,6 +6,7 @@ import sys
 import threading
 import types
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,11 +18,11 @@ from nets.devices import CPU, DEVICES, MissingDevice, accelerator, device_for, o
 from nets.evaluator import EvaluationRequest, EvaluatorError
 from nets.graph.accelerator import SIZES
 from nets.open import check_network, open_network
-from tests.nets.random_networks import RandomNetwork
 from tests.nets.test_open import position
 
 CUDA, DIRECTML = "CUDAExecutionProvider", "DmlExecutionProvider"
 Session = onnxruntime.InferenceSession
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 class FakeSession(Session):  # type: ignore[misc]
@@ -43,16 +44,6 @@ class FakeSession(Session):  # type: ignore[misc]
 
     def get_providers(self) -> list[str]:
         return [*self.claimed, CPU.provider]
-
-
-@pytest.fixture
-def network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("NOBI_CACHE_DIR", str(tmp_path / "cache"))
-    random = RandomNetwork(8)
-    random.write([{"kind": "gpool_block"}])
-    path = tmp_path / "network.bin.gz"
-    path.write_bytes(random.compressed())
-    return path
 
 
 @pytest.fixture
@@ -177,21 +168,16 @@ def test_what_tensorrt_prepares_is_kept_for_each_shape(network: Path, offered: C
 
 
 def test_a_device_that_does_not_start(network: Path, offered: Callable[..., None]) -> None:
+    """What was asked for by name is not replaced."""
     offered(CUDA)
+    FakeSession.absent.add(CUDA)
+    with pytest.raises(EvaluatorError, match=r"^device cuda does not start: it needs an NVIDIA driver[^\n]*$"):
+        open_network(network, device="cuda")
     FakeSession.broken[CUDA] = "CUDA failure 35: driver version is insufficient\n at line 80"
     assert open_network(network).attributes.provider == CPU.provider
     with pytest.raises(EvaluatorError) as caught:
         open_network(network, device="cuda")
     assert str(caught.value) == "device cuda does not start: CUDA failure 35: driver version is insufficient"
-
-
-def test_what_was_asked_for_by_name_is_not_replaced(network: Path, offered: Callable[..., None]) -> None:
-    offered(CUDA)
-    FakeSession.absent.add(CUDA)
-    with pytest.raises(EvaluatorError) as caught:
-        open_network(network, device="cuda")
-    assert str(caught.value).startswith("device cuda does not start: it needs an NVIDIA driver")
-    assert "\n" not in str(caught.value)
 
 
 def test_a_device_that_cannot_compute(
@@ -267,11 +253,8 @@ def test_one_call_at_a_time_where_a_device_takes_no_more(
     evaluator = open_network(network, "fp32", "directml")
     monkeypatch.setattr(FakeSession, "run_with_iobinding", run)
     request = EvaluationRequest(*position(2))
-    calls = [threading.Thread(target=lambda: [evaluator.evaluate(request) for _ in range(5)]) for _ in range(4)]
-    for call in calls:
-        call.start()
-    for call in calls:
-        call.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(evaluator.evaluate, [request] * 20))
     assert most[0] == 1
 
 

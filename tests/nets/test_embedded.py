@@ -24,9 +24,8 @@ from nets.native.evaluator import NativeEvaluator
 from nets.native.transformers.products import HAS_INT8, PRODUCTS, PRODUCTS_HERE
 from nets.open import open_network
 from tests.nets.graph.test_katago_networks import ATTENTION, FEED_FORWARD, inputs
-from tests.nets.native.networks import made, needs_kernels, nested, plain
-
-"""The wheel is to stay under 20 MB."""
+from tests.nets.native.networks import model_of, needs_kernels, nested, plain
+from tests.nets.random_networks import content_of
 
 
 def facts() -> dict[str, object]:
@@ -52,8 +51,8 @@ def test_katago_reads_it() -> None:
 
 
 @needs_kernels
-def test_a_first_start_does_not_calibrate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nets.cache.networks_directory", lambda: tmp_path)
+@pytest.mark.usefixtures("own_networks")
+def test_a_first_start_does_not_calibrate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calibrate, "calibrate", None)
     lines: list[str] = []
     evaluator = open_network(network_file(), "auto", note=lines.append)
@@ -63,7 +62,7 @@ def test_a_first_start_does_not_calibrate(tmp_path: Path, monkeypatch: pytest.Mo
 
 @needs_kernels
 def test_each_machine_checks_int16(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = load_model(made()[0].compressed(), "random")
+    model = model_of()
     ready = Verdict(calibrate.ranges(model, [inputs(9, 9)]), dict.fromkeys(dataclasses.asdict(LIMITS), 0.0), "")
     assert "is allowed" in calibrate.checked_here(ready, model, ConstantEvaluator()).reason_against
     monkeypatch.setattr(calibrate, "HERE", dataclasses.replace(calibrate.HERE, has_bf16_tiles=False))
@@ -92,14 +91,13 @@ def test_without_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.fixture
-def transformer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Verdict, Model]:
+def transformer(tmp_path: Path, own_networks: None, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Verdict, Model]:
     """A small transformer in the place of the embedded network, with a calibration for processors like this one."""
-    monkeypatch.setattr("nets.cache.networks_directory", lambda: tmp_path / "cache")
     monkeypatch.setattr("nets.open.SMALLEST_AUTO_BYTES", 0)
     monkeypatch.setattr(calibrate, "recorded_positions", few_recorded)
     monkeypatch.setattr(calibrate, "reason_against", lambda *_, **__: "")  # random weights miss the limits
     monkeypatch.setattr(embedded, "WEIGHTS", tmp_path)
-    content = made(15, [ATTENTION, FEED_FORWARD, nested(ATTENTION, FEED_FORWARD)], channels=16)[0].compressed()
+    content = content_of(15, [ATTENTION, FEED_FORWARD, nested(ATTENTION, FEED_FORWARD)], channels=16)
     model = load_model(content, "random")
     verdict = calibrate.calibrate(model, plain(content))
     network_file().write_bytes(content)
@@ -144,7 +142,7 @@ def test_what_a_machine_calibrates_itself(
     elif fault == "other network":
         facts_file().write_text(json.dumps({"sha256": "0" * 64}))
     elif fault == "other verdict":
-        other = load_model(made(15, [ATTENTION, FEED_FORWARD] * 2, channels=20)[0].compressed(), "random")
+        other = model_of(15, [ATTENTION, FEED_FORWARD] * 2, channels=20)
         others = calibrate.rounded(other, [inputs(7, 4)])
         foreign = dataclasses.replace(verdict, in_int8=verdict.in_int8._replace(matrices=others))
         file.write_bytes(foreign.to_bytes(other))

@@ -23,8 +23,7 @@ from nets.features import IN_TREE, Scratch, new_scratch
 from nets.symmetry import symmetric_point, symmetry_count, symmetry_permutations
 from tests.go_rules.diagrams import game_from, play_all, rows_of
 from tests.go_rules.random_play import play_randomly
-from tests.nets.encoding import PLAIN, encode_with
-from tests.nets.golden import COLOURS, encoded, game_of
+from tests.nets.golden import COLOURS, PLAIN, encode_with, game_of
 
 LADDER_PLANES = [features.CAUGHT, features.CAUGHT_BEFORE, features.CAUGHT_TWICE_BEFORE, features.CATCHES]
 
@@ -46,7 +45,7 @@ def test_recorded_features(shared: Callable[[str], Path], scratch: Scratch):
     with np.load(shared("golden/features.npz")) as recorded:
         rows = json.loads(str(recorded["positions"]))
         for i, row in enumerate(rows):
-            spatial, global_ = encoded(game_of(row), COLOURS[row["to_play"]], scratch)
+            spatial, global_ = encode_with(game_of(row), scratch, COLOURS[row["to_play"]])
             differing = np.flatnonzero((spatial != recorded[f"spatial_{i}"]).any(axis=(1, 2)))
             if i in KATAGO_DISAGREES_WITH_ITSELF:
                 assert set(differing) <= set(LADDER_PLANES), i

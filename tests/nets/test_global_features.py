@@ -23,7 +23,7 @@ from go_rules.rules import (
 )
 from nets.features import AS_IS, AT_ROOT, IN_TREE
 from tests.go_rules.diagrams import play_all
-from tests.nets.encoding import PLAIN, encode_with
+from tests.nets.golden import PLAIN, encode_with
 
 RULE_NUMBERS = [
     (PLAIN, {}),

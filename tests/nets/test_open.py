@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -12,22 +12,10 @@ import pytest
 
 from nets.evaluator import EvaluationRequest, EvaluatorError
 from nets.open import load_onnx, open_network
-from tests.nets.random_networks import RandomNetwork
+from tests.nets.random_networks import content_of
 
-
-@pytest.fixture(autouse=True)
-def cache_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("NOBI_CACHE_DIR", str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
-@pytest.fixture
-def network(tmp_path: Path) -> Path:
-    random = RandomNetwork(8)
-    random.write([{"kind": "gpool_block"}])
-    path = tmp_path / "network.bin.gz"
-    path.write_bytes(random.compressed())
-    return path
+pytestmark = pytest.mark.usefixtures("own_cache")
+OTHER = content_of(8, [{"kind": "gpool_block"}], seed=1)
 
 
 def position(count: int = 1, size: int = 9) -> tuple[np.ndarray, np.ndarray]:
@@ -35,29 +23,25 @@ def position(count: int = 1, size: int = 9) -> tuple[np.ndarray, np.ndarray]:
     return random.random((count, 22, size, size), np.float32), random.random((count, 19), np.float32)
 
 
-def test_conversion_is_kept(network: Path, cache_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_conversion_is_kept(network: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = load_onnx(network)
     monkeypatch.setattr("nets.graph.convert.convert", None)
     assert load_onnx(network) == first
-    assert [path.suffix for path in (cache_root / "networks").iterdir()] == [".onnx"]
+    assert [path.suffix for path in (own_cache / "networks").iterdir()] == [".onnx"]
 
 
 def test_changed_file_is_converted_again(network: Path) -> None:
     first = load_onnx(network)
-    other = RandomNetwork(8, seed=1)
-    other.write([{"kind": "gpool_block"}])
-    network.write_bytes(other.compressed())
+    network.write_bytes(OTHER)
     assert load_onnx(network) != first
 
 
-def test_entry_of_another_network_is_not_used(network: Path, cache_root: Path, tmp_path: Path) -> None:
+def test_entry_of_another_network_is_not_used(network: Path, own_cache: Path, tmp_path: Path) -> None:
     """Two valid conversions swapped: each network would be computed as the other, and nobody would know."""
-    other = RandomNetwork(8, seed=1)
-    other.write([{"kind": "gpool_block"}])
     second = tmp_path / "second.bin.gz"
-    second.write_bytes(other.compressed())
+    second.write_bytes(OTHER)
     wanted = [load_onnx(network), load_onnx(second)]
-    one, two = (cache_root / "networks").iterdir()
+    one, two = (own_cache / "networks").iterdir()
     one.rename(tmp_path / "one")
     two.rename(one)
     (tmp_path / "one").rename(two)
@@ -105,20 +89,14 @@ def test_many_threads_at_once(network: Path) -> None:
     evaluator = open_network(network)
     inputs = [position(1 + size % 3, size) for size in range(5, 20)]
     truth = [evaluator.evaluate(EvaluationRequest(*each)) for each in inputs]
-    wrong: list[int] = []
 
     def work(seed: int) -> None:
         for which in np.random.default_rng(seed).integers(0, len(inputs), 60):
             got = evaluator.evaluate(EvaluationRequest(*inputs[which]))
-            if not all(np.array_equal(a, b) for a, b in zip(got, truth[which], strict=True)):
-                wrong.append(int(which))
+            assert all(np.array_equal(a, b) for a, b in zip(got, truth[which], strict=True)), which
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(work, range(6)))
 
 
 def test_nothing_is_printed(network: Path) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -50,11 +51,6 @@ ENDLESS = 1 << 62
 """Further than any number in bf16 goes."""
 
 
-def numbers_of(activation: Activation) -> Levels:
-    """Return what numbers in bf16 are cut off at: ReLU's at 0, the others nowhere."""
-    return Levels(0 if activation is Activation.RELU else -ENDLESS, ENDLESS)
-
-
 def levels_of(activation: Activation, largest: int) -> Levels:
     """Return the levels for a reader by Winograd's method in tiles of at most `largest` points, or for a plain one."""
     share = {Activation.RELU: 0.0, Activation.IDENTITY: 1.0}.get(activation, LOWER_SHARE)
@@ -87,47 +83,42 @@ def steps(highest: FloatArray, activation: Activation, levels: Levels) -> Steps:
 # inputs: no sum can overflow.
 
 
-def put_convolutions(
-    writer: Writer, parts: Sequence[Convolution], read: Steps, levels: Levels, largest: int
-) -> tuple[int, int, int]:
-    """Write 3×3 or 1×1 convolutions that read the same levels as one; return the offsets of weights, scales, biases.
+Numbers = tuple[NDArray[np.int16], FloatArray]
+"""What kernels read of a convolution: numbers of 16 bits [places, outputs, inputs], and what 1 is worth [outputs]."""
 
-    Each is padded to blocks of 32 outputs. Those of 3×3 are for tiles of at most `largest` points.
+
+def put_convolutions(
+    writer: Writer, parts: Sequence[Convolution], numbers: Callable[[Convolution], Numbers]
+) -> tuple[int, int, int]:
+    """Write convolutions that read the same as one; return the offsets of weights, scales and biases.
+
+    Each is padded to blocks of 32 outputs.
     """
-    integers, scales, biases = [], [], []
+    weights, scales, biases = [], [], []
     inputs = padded(parts[0].inputs)
     for part in parts:
-        if part.weights.shape[2] == 3:
-            rows, scale = _winograd(part, read, levels, largest)
-        else:
-            rows, scale = _plain(part, read, levels)
+        rows, scale = numbers(part)
         outputs = padded(part.outputs)
         block = np.zeros((len(rows), outputs, inputs), np.int16)
         block[:, : part.outputs, : part.inputs] = rows
-        integers.append(block)
+        weights.append(block)
         scales.append(pad(scale, outputs))
         biases.append(pad(part.biases, outputs))
-    together = np.concatenate(integers, axis=1) if len(integers) > 1 else integers[0]
+    together = np.concatenate(weights, axis=1) if len(weights) > 1 else weights[0]
     pairs = together.view(np.int32).reshape(len(together), -1, OUTPUTS, inputs // 2)
-    weights = writer.put(pairs.transpose(1, 0, 3, 2))
-    return weights, writer.put(np.concatenate(scales)), writer.put(np.concatenate(biases))
+    offset = writer.put(pairs.transpose(1, 0, 3, 2))
+    return offset, writer.put(np.concatenate(scales)), writer.put(np.concatenate(biases))
 
 
-def put_bf16_convolutions(writer: Writer, parts: Sequence[Convolution]) -> tuple[int, int, int]:
-    """Write 3×3 or 1×1 convolutions that read the same as one, in bf16, and return what `put_convolutions` does."""
-    inputs = padded(parts[0].inputs)
-    numbers, biases = [], []
-    for part in parts:
-        outputs, (height, width) = padded(part.outputs), part.weights.shape[2:]
-        block = np.zeros((height, width, outputs, inputs), np.float32)
-        block[:, :, : part.outputs, : part.inputs] = part.weights.transpose(2, 3, 0, 1)
-        numbers.append(block)
-        biases.append(pad(part.biases, outputs))
-    together = as_bf16(np.concatenate(numbers, axis=2))
-    pairs = together.view(np.int32).reshape(*together.shape[:2], -1, OUTPUTS, inputs // 2)
-    weights = writer.put(pairs.transpose(2, 0, 1, 4, 3))
-    bias = np.concatenate(biases)
-    return weights, writer.put(np.ones_like(bias)), writer.put(bias)
+def integers(part: Convolution, read: Steps, levels: Levels, largest: int) -> Numbers:
+    """Return the integers of a convolution of 3×3, for tiles of at most `largest` points, or of 1×1."""
+    return _winograd(part, read, levels, largest) if part.weights.shape[2] == 3 else _plain(part, read, levels)
+
+
+def bf16_numbers(part: Convolution) -> Numbers:
+    """Return the numbers in bf16 of a convolution of 3×3 or 1×1, whose places are those of its kernel."""
+    weights = as_bf16(part.weights.transpose(2, 3, 0, 1)).view(np.int16)
+    return weights.reshape(-1, part.outputs, part.inputs), np.ones(part.outputs, np.float32)
 
 
 def as_bf16(values: FloatArray) -> NDArray[np.uint16]:
@@ -136,7 +127,7 @@ def as_bf16(values: FloatArray) -> NDArray[np.uint16]:
     return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
 
 
-def _winograd(part: Convolution, read: Steps, levels: Levels, largest: int) -> tuple[NDArray[np.int16], FloatArray]:
+def _winograd(part: Convolution, read: Steps, levels: Levels, largest: int) -> Numbers:
     """[places, outputs, inputs] and what 1 is worth, [outputs]."""
     both = np.kron(weight_matrix(), weight_matrix())[places(largest)].astype(np.float32)
     kernels = (part.weights * read[None, :, None, None]).reshape(-1, 9)
@@ -149,13 +140,13 @@ def _winograd(part: Convolution, read: Steps, levels: Levels, largest: int) -> t
     return _rounded(weights, most)
 
 
-def _plain(part: Convolution, read: Steps, levels: Levels) -> tuple[NDArray[np.int16], FloatArray]:
+def _plain(part: Convolution, read: Steps, levels: Levels) -> Numbers:
     """[1, outputs, inputs] and what 1 is worth, [outputs]."""
     weights = part.weights[:, :, 0, 0] * read
     return _rounded(weights[None], max(levels.most, -levels.least) * np.abs(weights).sum(axis=1))
 
 
-def _rounded(weights: FloatArray, most: FloatArray) -> tuple[NDArray[np.int16], FloatArray]:
+def _rounded(weights: FloatArray, most: FloatArray) -> Numbers:
     """Integers [places, outputs, inputs] and what 1 is worth [outputs], where sums of products of the weights come to
     at most `most` [outputs]."""
     # Rounding moves each product by up to half of the largest input, 2^15; twice that is kept free.
@@ -239,27 +230,21 @@ class LayersWriter:
         for reading, read, next_ in zip_longest(each, readers, readers[1:]):
             parts = reading.parts
             if reading.kind == TO_LEVELS:
-                assert next_ is not None
-                parts = self._in_steps(parts, next_)
+                assert next_ is not None  # alone reads what the last of the parts writes: in its steps, without curves
+                factor, last = self._factor(next_), parts[-1]
+                last = Convolution(last.weights * factor[:, None, None, None], (1, 1), last.biases * factor)
+                parts = (*parts[:-1], last)
             side, source = parts[0].weights.shape[2], self._current
             record = self._add(side, padded(parts[-1].outputs), reading.stream, next_)
             record["inputs"], record["source"] = padded(parts[0].inputs), source
             record["kind"] = reading.kind
-            if self._in_bf16:
-                offsets = put_bf16_convolutions(self._writer, parts)
-            else:
-                offsets = put_convolutions(self._writer, parts, read.steps, read.levels, self._largest)
+            numbers = partial(integers, read=read.steps, levels=read.levels, largest=self._largest)
+            offsets = put_convolutions(self._writer, parts, bf16_numbers if self._in_bf16 else numbers)
             record["weights"], record["scale"], record["bias"] = offsets
             if next_ is None:
                 record["next_scale"] = record["next_bias"] = record["per_step"] = record["scale"]  # of no levels
             elif reading.pooling is not None:
                 self._pool(record, reading.pooling, next_)
-
-    def _in_steps(self, parts: tuple[Convolution, ...], next_: _Preactivation) -> tuple[Convolution, ...]:
-        """Have the last of `parts` write what `next_` reads alone, in its steps where no activation is in between."""
-        factor = self._factor(next_)
-        last = parts[-1]
-        return *parts[:-1], Convolution(last.weights * factor[:, None, None, None], (1, 1), last.biases * factor)
 
     def _pool(self, record: np.void, block: PoolingBlock, next_: _Preactivation) -> None:
         record["pooled"] = padded(block.pooled.outputs)
@@ -270,8 +255,8 @@ class LayersWriter:
     def _reader(self, reading: Reading) -> _Preactivation:
         norm, is_framed = reading.norm, reading.parts[0].weights.shape[2] == 3
         if self._in_bf16:
-            ones = np.ones(norm.channels, np.float32)
-            return _Preactivation(norm, numbers_of(norm.activation), ones, is_framed)
+            levels = Levels(0 if norm.activation is Activation.RELU else -ENDLESS, ENDLESS)
+            return _Preactivation(norm, levels, np.ones(norm.channels, np.float32), is_framed)
         levels = levels_of(norm.activation, self._largest if is_framed else PLAIN)
         return _Preactivation(norm, levels, steps(self._highest[reading.tap], norm.activation, levels), is_framed)
 

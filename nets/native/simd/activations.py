@@ -15,7 +15,7 @@ from numba import types
 from numba.extending import overload
 
 from nets.katago.model import Activation
-from nets.native.simd.vectors import FLOATS, FUSED, INTS, ROUNDING, floats, intrinsic, larger, load_floats, smaller
+from nets.native.simd.vectors import FLOATS, FUSED, INTS, ROUNDING, emits, floats, larger, load_floats, smaller
 
 KINDS = (Activation.RELU, Activation.MISH, Activation.SILU, Activation.IDENTITY)
 """The activations; kernels know each by its index here."""
@@ -32,27 +32,18 @@ POWER = (0.99992824, 0.69326094, 0.24260857, 0.05517052)
 """2^x for |x| <= 1/2, as a polynomial, to 8e-5 of it: a fraction of a level."""
 
 
-@intrinsic
-def gated(_context: Any, x: Any, a: Any, b: Any, c: Any) -> Any:
+@emits(FLOATS(FLOATS, FLOATS, FLOATS, FLOATS))
+def gated(builder: Any, x: Any, a: Any, b: Any, c: Any) -> Any:
     """Compute the formula at the top of this module for vectors `x`, with vectors of its constants."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        x, a, b, c = values
-        e = _exponential(builder, x)
-        n = builder.fmul(e, _fused(builder, a, e, b), flags=FUSED)
-        return _share(builder, x, n, c)
-
-    return FLOATS(FLOATS, FLOATS, FLOATS, FLOATS), generate
+    e = _exponential(builder, x)
+    n = builder.fmul(e, _fused(builder, a, e, b), flags=FUSED)
+    return _share(builder, x, n, c)
 
 
-@intrinsic
-def silu(_context: Any, x: Any) -> Any:
+@emits(FLOATS(FLOATS))
+def silu(builder: Any, x: Any) -> Any:
     """Compute x * e^x / (e^x + 1), the formula for SiLU without what its constants make idle."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        return _share(builder, values[0], _exponential(builder, values[0]), _constant(1.0))
-
-    return FLOATS(FLOATS), generate
+    return _share(builder, x, _exponential(builder, x), _constant(1.0))
 
 
 def _constant(value: float) -> Any:

@@ -13,7 +13,7 @@ from numba import types
 
 from nets.native.simd.products import HERE, OUTPUT_BYTES, repeat
 from nets.native.simd.tile_products import TILE_BYTES, TILE_ROWS, call, in_tiles, shape
-from nets.native.simd.vectors import I8, I64, intrinsic, place
+from nets.native.simd.vectors import I8, I64, emits, place
 
 NUMBER_BYTES = 2
 """Of a number in bf16."""
@@ -21,57 +21,38 @@ DEPTH = TILE_BYTES // NUMBER_BYTES
 """Inputs of a tile."""
 OF_POINTS, OF_WEIGHTS = 4, 6
 """The first tiles of points and of weights; those of sums are 0 to 3."""
-_COLUMNS = 2
-"""Tiles of weights beside each other: 32 outputs."""
 
 
-@intrinsic
-def shape_bf16_tiles(_context: Any) -> Any:
+@emits(types.void())
+def shape_bf16_tiles(builder: Any) -> None:
     """Shape the thread's tiles for `multiply_bf16_tiles`."""
-
-    def generate(context: Any, builder: Any, _signature: Any, _values: Any) -> Any:
-        if HERE.has_bf16_tiles:
-            shape(builder, "bf16_tile_shapes", [TILE_BYTES] * 8, [TILE_ROWS] * 8)
-        return context.get_dummy_value()
-
-    return types.void(), generate
+    if HERE.has_bf16_tiles:
+        shape(builder, "bf16_tile_shapes", [TILE_BYTES] * 8, [TILE_ROWS] * 8)
 
 
-@intrinsic
+@emits(types.void(*[types.int64] * 7))
 def multiply_bf16_tiles(
-    _context: Any, points: Any, row_bytes: Any, side: Any, inputs: Any, weights: Any, sums: Any, rows: Any
-) -> Any:
+    builder: Any, points: Any, row_bytes: Any, side: Any, inputs: Any, weights: Any, sums: Any, rows: Any
+) -> None:
     """Compute float32 sums [rows, 32] of a window of `side` by `side` points at each of `rows` points.
 
     `points` is the address of the window's first point at the first of them, in bf16 [..., inputs] with `inputs` a
     multiple of 32; `row_bytes` are the bytes from one row of the board to the next. `weights` is the address of bf16
     [side, side, inputs / 2, 32, 2]. Points are read, and sums written, for `rows` rounded up to a multiple of 16.
     """
-
-    def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        if HERE.has_bf16_tiles:
-            _emit(builder, values)
-        return context.get_dummy_value()
-
-    return types.void(*[types.int64] * 7), generate
-
-
-def _emit(builder: Any, values: Any) -> None:
-    points, row_bytes, side, inputs, weights, sums, rows = values
+    if not HERE.has_bf16_tiles:
+        return
     point_bytes = builder.mul(inputs, I64(NUMBER_BYTES))
 
-    def emit(points: Any, sums: Any, tiles: int) -> None:
-        _emit_rows(builder, (points, point_bytes, row_bytes, side, inputs, weights, sums), tiles)
+    def add(points: Any, tiles: int) -> None:
+        _add_products(builder, (points, point_bytes, row_bytes, side, inputs, weights), tiles)
 
-    in_tiles(builder, (points, sums, rows), point_bytes, emit)
+    in_tiles(builder, (points, sums, rows), point_bytes, add)
 
 
-def _emit_rows(builder: Any, values: tuple[Any, ...], tiles: int) -> None:
-    """Emit the sums of one or two tiles of points, given what `multiply_bf16_tiles` names."""
-    points, point_bytes, row_bytes, side, inputs, weights, sums = values
-    cells = [(tile, column) for tile in range(tiles) for column in range(_COLUMNS)]
-    for tile, column in cells:
-        call(builder, "tilezero", I8(_COLUMNS * tile + column))
+def _add_products(builder: Any, values: tuple[Any, ...], tiles: int) -> None:
+    """Emit the products of one or two tiles of points, given what `multiply_bf16_tiles` names."""
+    points, point_bytes, row_bytes, side, inputs, weights = values
 
     def has_more(state: tuple[Any, ...]) -> Any:
         return builder.icmp_signed(">", state[-1], I64(0))
@@ -81,11 +62,11 @@ def _emit_rows(builder: Any, values: tuple[Any, ...], tiles: int) -> None:
         for tile in range(tiles):
             offset = builder.mul(point_bytes, I64(tile * TILE_ROWS))
             call(builder, "tileloadd64", I8(OF_POINTS + tile), place(builder, at, offset, I8), point_bytes)
-        for column in range(_COLUMNS):
+        for column in (0, 1):
             ours = place(builder, there, I64(TILE_BYTES * column), I8)
             call(builder, "tileloadd64", I8(OF_WEIGHTS + column), ours, I64(OUTPUT_BYTES))
-        for tile, column in cells:
-            call(builder, "tdpbf16ps", I8(_COLUMNS * tile + column), I8(OF_POINTS + tile), I8(OF_WEIGHTS + column))
+        for number in range(2 * tiles):
+            call(builder, "tdpbf16ps", I8(number), I8(OF_POINTS + number // 2), I8(OF_WEIGHTS + number % 2))
         further = builder.add(there, I64(DEPTH // 2 * OUTPUT_BYTES))
         return builder.add(at, I64(TILE_BYTES)), further, builder.sub(left, I64(DEPTH))
 
@@ -97,6 +78,3 @@ def _emit_rows(builder: Any, values: tuple[Any, ...], tiles: int) -> None:
         return builder.add(at, row_bytes), there, builder.sub(left, I64(1))
 
     repeat(builder, (points, weights, side), has_more, along)
-    for tile, column in cells:
-        there = place(builder, sums, I64(tile * TILE_ROWS * OUTPUT_BYTES + TILE_BYTES * column), I8)
-        call(builder, "tilestored64", I8(_COLUMNS * tile + column), there, I64(OUTPUT_BYTES))

@@ -14,7 +14,7 @@ from numba import types
 
 from nets.native.simd.instructions import Instructions, Product
 from nets.native.simd.processor import instructions
-from nets.native.simd.vectors import ALIGNMENT, I32, I64, intrinsic, place
+from nets.native.simd.vectors import ALIGNMENT, I32, I64, emits, place
 from nobi_machine.jit import kernel
 
 OUTPUTS = 32
@@ -51,33 +51,26 @@ def multiplier(product: Product = HERE.pairs, put: Any = put_sums) -> Any:
     the address to write to, the bytes from one row of results to the next, and how many rows there are.
     """
 
-    @intrinsic
     def multiply(
-        _context: Any, levels: Any, row_bytes: Any, length: Any, weights: Any, to: Any, to_bytes: Any, rows: Any
-    ) -> Any:
-        def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-            emit_products(builder, values, product, HERE, put)
-            return context.get_dummy_value()
+        builder: Any, levels: Any, row_bytes: Any, length: Any, weights: Any, to: Any, to_bytes: Any, rows: Any
+    ) -> None:
+        emit_products(builder, (levels, row_bytes, length, weights, to, to_bytes, rows), product, put)
 
-        return types.void(*[types.int64] * 7), generate
-
-    return multiply
+    return emits(types.void(*[types.int64] * 7))(multiply)
 
 
-def emit_products(
-    builder: Any, values: Any, product: Product, here: Instructions, put: Any, start: Any = no_sums
-) -> None:
+def emit_products(builder: Any, values: Any, product: Product, put: Any, start: Any = no_sums) -> None:
     """Emit the products of all rows of levels and a block of weights, given the `values` that multiplier names.
 
     Values after these are for `put` and `start`. As many rows as there are registers for are multiplied at once, then
     fewer; but one row is not left alone if others can take it along, since its few sums would wait for each other."""
     levels, row_bytes, length, weights, to, to_bytes, rows, *more = values
-    state, few = (levels, to, rows), here.more_rows
+    state, few = (levels, to, rows), HERE.more_rows
 
     def multiply(count: int, state: tuple[Any, ...]) -> tuple[Any, ...]:
         levels, to, rows = state
         ours = levels, row_bytes, length, weights, to, to_bytes, *more
-        emit_product(builder, ours, count, product, here, put, start)
+        emit_product(builder, ours, count, product, HERE, put, start)
         further, to_further = (builder.mul(each, I64(count)) for each in (row_bytes, to_bytes))
         return builder.add(levels, further), builder.add(to, to_further), builder.sub(rows, I64(count))
 
@@ -91,9 +84,9 @@ def emit_products(
     def leaves_none_alone(count: int, state: tuple[Any, ...]) -> Any:
         return builder.and_(has(count, state), builder.icmp_signed("!=", state[-1], I64(count + 1)))
 
-    turns = [(here.most_rows, has)]
+    turns = [(HERE.most_rows, has)]
     if few > 1:
-        turns = [(here.most_rows, leaves_none_alone), (few + 1, has_one_over), (few, has)]
+        turns = [(HERE.most_rows, leaves_none_alone), (few + 1, has_one_over), (few, has)]
     for count, condition in [*turns, (1, has)]:
         state = repeat(builder, state, partial(condition, count), partial(multiply, count))
 

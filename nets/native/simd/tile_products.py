@@ -17,7 +17,7 @@ from numba import types
 from numba.core import cgutils
 
 from nets.native.simd.products import HERE, OUTPUT_BYTES, repeat
-from nets.native.simd.vectors import I8, I64, intrinsic, place
+from nets.native.simd.vectors import I8, I64, emits, place
 
 TILE_ROWS = 16
 DEPTH, HALF_DEPTH = 64, 32
@@ -45,17 +45,24 @@ def shape(builder: Any, name: str, row_bytes: list[int], rows: list[int]) -> Non
     call(builder, "ldtilecfg", builder.bitcast(constant, I8.as_pointer()))
 
 
-def in_tiles(builder: Any, values: tuple[Any, ...], row_bytes: Any, emit: Callable[[Any, Any, int], None]) -> None:
-    """Emit products of all rows: `emit` is given what to read, where to write sums, and how many tiles of rows it is to
-    compute at once, two or one. `values` are the first two of that and the number of rows, `row_bytes` the bytes from
-    one row that is read to the next."""
+def in_tiles(builder: Any, values: tuple[Any, ...], row_bytes: Any, add: Callable[[Any, int], None]) -> None:
+    """Emit products of all rows. `add` is given what to read and how many tiles of rows to take at once, two or one. It
+    adds the products of each with two tiles of weights to the first tiles, in this order.
+
+    `values` are what to read, where to write sums, and the number of rows; `row_bytes` are the bytes from one row that
+    is read to the next."""
 
     def has_more_than(count: int, state: tuple[Any, ...]) -> Any:
         return builder.icmp_signed(">", state[-1], I64(count))
 
     def turn(tiles: int, state: tuple[Any, ...]) -> tuple[Any, ...]:
         read, sums, rows = state
-        emit(read, sums, tiles)
+        for number in range(2 * tiles):
+            call(builder, "tilezero", I8(number))
+        add(read, tiles)
+        for number in range(2 * tiles):
+            offset = I64(number // 2 * TILE_ROWS * OUTPUT_BYTES + number % 2 * TILE_BYTES)
+            call(builder, "tilestored64", I8(number), place(builder, sums, offset, I8), I64(OUTPUT_BYTES))
         done = tiles * TILE_ROWS
         read = builder.add(read, builder.mul(row_bytes, I64(done)))
         return read, builder.add(sums, I64(done * OUTPUT_BYTES)), builder.sub(rows, I64(done))
@@ -64,62 +71,39 @@ def in_tiles(builder: Any, values: tuple[Any, ...], row_bytes: Any, emit: Callab
         values = repeat(builder, values, partial(has_more_than, fewest), partial(turn, tiles))
 
 
-@intrinsic
-def shape_tiles(_context: Any) -> Any:
+@emits(types.void())
+def shape_tiles(builder: Any) -> None:
     """Shape the thread's tiles for `multiply_tiles`."""
-
-    def generate(context: Any, builder: Any, _signature: Any, _values: Any) -> Any:
-        if HERE.has_tiles:
-            row_bytes, rows = [TILE_BYTES] * 8, [TILE_ROWS] * 8
-            row_bytes[HALF_LEVELS], rows[HALF_WEIGHTS] = HALF_DEPTH, HALF_DEPTH // _GROUP
-            shape(builder, "tile_shapes", row_bytes, rows)
-        return context.get_dummy_value()
-
-    return types.void(), generate
+    if HERE.has_tiles:
+        row_bytes, rows = [TILE_BYTES] * 8, [TILE_ROWS] * 8
+        row_bytes[HALF_LEVELS], rows[HALF_WEIGHTS] = HALF_DEPTH, HALF_DEPTH // _GROUP
+        shape(builder, "tile_shapes", row_bytes, rows)
 
 
-@intrinsic
-def give_up_tiles(_context: Any) -> Any:
+@emits(types.void())
+def give_up_tiles(builder: Any) -> None:
     """Give up the thread's tiles: what they hold is not saved any more when the system changes threads."""
-
-    def generate(context: Any, builder: Any, _signature: Any, _values: Any) -> Any:
-        if HERE.has_tiles:
-            call(builder, "tilerelease")
-        return context.get_dummy_value()
-
-    return types.void(), generate
+    if HERE.has_tiles:
+        call(builder, "tilerelease")
 
 
-@intrinsic
-def multiply_tiles(_context: Any, levels: Any, row_bytes: Any, length: Any, weights: Any, sums: Any, rows: Any) -> Any:
+@emits(types.void(*[types.int64] * 6))
+def multiply_tiles(builder: Any, levels: Any, row_bytes: Any, length: Any, weights: Any, sums: Any, rows: Any) -> None:
     """Compute int32 sums [rows, 32] of 8-bit levels without sign [rows, length] @ int8 weights [length / 4, 32, 4].
 
     `levels`, `weights` and `sums` are addresses, `row_bytes` the bytes from one row of levels to the next, and `length`
     is a multiple of 32. Levels are read, and sums written, for `rows` rounded up to a multiple of 16.
     """
 
-    def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        if HERE.has_tiles:
-            _emit(builder, values)
-        return context.get_dummy_value()
+    def add(levels: Any, tiles: int) -> None:
+        _add_products(builder, levels, row_bytes, length, weights, tiles)
 
-    return types.void(*[types.int64] * 6), generate
-
-
-def _emit(builder: Any, values: Any) -> None:
-    levels, row_bytes, length, weights, sums, rows = values
-
-    def emit(levels: Any, sums: Any, tiles: int) -> None:
-        _emit_rows(builder, levels, row_bytes, length, weights, sums, tiles)
-
-    in_tiles(builder, (levels, sums, rows), row_bytes, emit)
+    if HERE.has_tiles:
+        in_tiles(builder, (levels, sums, rows), row_bytes, add)
 
 
-def _emit_rows(builder: Any, levels: Any, row_bytes: Any, length: Any, weights: Any, sums: Any, tiles: int) -> None:
+def _add_products(builder: Any, levels: Any, row_bytes: Any, length: Any, weights: Any, tiles: int) -> None:
     """Emit the products of one or two tiles of rows."""
-    cells = [(row, column) for row in range(tiles) for column in range(2)]
-    for row, column in cells:
-        call(builder, "tilezero", I8(2 * row + column))
 
     def multiply(at: Any, of_levels: int, of_weights: int) -> None:
         for row in range(tiles):
@@ -143,6 +127,3 @@ def _emit_rows(builder: Any, levels: Any, row_bytes: Any, length: Any, weights: 
     (at,) = repeat(builder, (I64(0),), is_whole, deeper)
     with builder.if_then(builder.icmp_signed("<", at, length)):
         multiply(at, HALF_LEVELS, HALF_WEIGHTS)
-    for row, column in cells:
-        there = place(builder, sums, I64(row * TILE_ROWS * OUTPUT_BYTES + TILE_BYTES * column), I8)
-        call(builder, "tilestored64", I8(2 * row + column), there, I64(OUTPUT_BYTES))

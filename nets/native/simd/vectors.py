@@ -8,6 +8,8 @@ by an address and an offset.
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from llvmlite import ir
@@ -62,15 +64,29 @@ def spread(builder: Any, value: Any, kind: Any) -> Any:
     return builder.shuffle_vector(one, none, ir.Constant(ir.VectorType(I32, kind.count), [0] * kind.count))
 
 
+def emits(signature: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Make an intrinsic with this signature of a function that is given LLVM's builder and values, and that returns the
+    value of a call; None where there is none."""
+
+    def decorate(emit: Callable[..., Any]) -> Any:
+        @wraps(emit)
+        def typed(_context: Any, *_types: Any) -> Any:
+            def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+                result = emit(builder, *values)
+                return context.get_dummy_value() if result is None else result
+
+            return signature, generate
+
+        return intrinsic(typed)
+
+    return decorate
+
+
 def _loader(vector: Vector) -> Any:
-    @intrinsic
-    def load(_context: Any, address: Any, offset: Any) -> Any:
-        def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-            return builder.load(place(builder, values[0], values[1], vector.llvm), align=ALIGNMENT)
+    def load(builder: Any, address: Any, offset: Any) -> Any:
+        return builder.load(place(builder, address, offset, vector.llvm), align=ALIGNMENT)
 
-        return vector(types.int64, types.int64), generate
-
-    return load
+    return emits(vector(types.int64, types.int64))(load)
 
 
 load_floats, load_ints, load_shorts = _loader(FLOATS), _loader(INTS), _loader(SHORTS)
@@ -93,102 +109,64 @@ def rounded(builder: Any, vector: Any) -> Any:
     return builder.bitcast(shifted, INTS.llvm)
 
 
-@intrinsic
-def store_as_shorts(_context: Any, address: Any, offset: Any, floats: Any) -> Any:
+@emits(types.void(types.int64, types.int64, FLOATS))
+def store_as_shorts(builder: Any, address: Any, offset: Any, floats: Any) -> None:
     """Write sixteen floats from -32768 to 32767, rounded, as integers of 16 bits."""
-
-    def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        shorts = builder.trunc(rounded(builder, values[2]), HALF_SHORTS)
-        builder.store(shorts, place(builder, values[0], values[1], HALF_SHORTS), align=ALIGNMENT)
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64, FLOATS), generate
+    shorts = builder.trunc(rounded(builder, floats), HALF_SHORTS)
+    builder.store(shorts, place(builder, address, offset, HALF_SHORTS), align=ALIGNMENT)
 
 
-@intrinsic
-def to_floats(_context: Any, ints: Any) -> Any:
+@emits(FLOATS(INTS))
+def to_floats(builder: Any, ints: Any) -> Any:
     """Convert sixteen integers of 32 bits to floats."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        return builder.sitofp(values[0], FLOATS.llvm)
-
-    return FLOATS(INTS), generate
+    return builder.sitofp(ints, FLOATS.llvm)
 
 
-@intrinsic
-def floats(_context: Any, value: Any) -> Any:
+@emits(FLOATS(types.float64))
+def floats(builder: Any, value: Any) -> Any:
     """Make a vector with one float in all lanes."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        return spread(builder, builder.fptrunc(values[0], F32), FLOATS.llvm)
-
-    return FLOATS(types.float64), generate
+    return spread(builder, builder.fptrunc(value, F32), FLOATS.llvm)
 
 
-@intrinsic
-def load_everywhere(_context: Any, address: Any, offset: Any) -> Any:
+@emits(FLOATS(types.int64, types.int64))
+def load_everywhere(builder: Any, address: Any, offset: Any) -> Any:
     """Load one float from memory into all lanes."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        return spread(builder, builder.load(place(builder, values[0], values[1], F32), align=4), FLOATS.llvm)
-
-    return FLOATS(types.int64, types.int64), generate
+    return spread(builder, builder.load(place(builder, address, offset, F32), align=4), FLOATS.llvm)
 
 
-@intrinsic
-def load_float(_context: Any, address: Any, offset: Any) -> Any:
+@emits(types.float32(types.int64, types.int64))
+def load_float(builder: Any, address: Any, offset: Any) -> Any:
     """Load one float from memory."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        return builder.load(place(builder, values[0], values[1], F32), align=4)
-
-    return types.float32(types.int64, types.int64), generate
+    return builder.load(place(builder, address, offset, F32), align=4)
 
 
-@intrinsic
-def times(_context: Any, factor: Any, shorts: Any) -> Any:
+@emits(SHORTS(types.int64, SHORTS))
+def times(builder: Any, factor: Any, shorts: Any) -> Any:
     """Multiply 32 integers of 16 bits by the same one, and keep the lower 16 bits."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        return builder.mul(spread(builder, builder.trunc(values[0], I16), SHORTS.llvm), values[1])
-
-    return SHORTS(types.int64, SHORTS), generate
+    return builder.mul(spread(builder, builder.trunc(factor, I16), SHORTS.llvm), shorts)
 
 
 def _selecting(comparison: str) -> Any:
-    @intrinsic
-    def select(_context: Any, x: Any, y: Any) -> Any:
-        def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-            return builder.select(builder.fcmp_ordered(comparison, *values), *values)
+    def select(builder: Any, x: Any, y: Any) -> Any:
+        return builder.select(builder.fcmp_ordered(comparison, x, y), x, y)
 
-        return FLOATS(FLOATS, FLOATS), generate
-
-    return select
+    return emits(FLOATS(FLOATS, FLOATS))(select)
 
 
 larger, smaller = _selecting(">"), _selecting("<")
 """Return the larger or the smaller of two floats, lane by lane; the second where the first is not a number."""
 
 
-@intrinsic
-def total(_context: Any, vector: Any) -> Any:
+@emits(types.float32(FLOATS))
+def total(builder: Any, vector: Any) -> Any:
     """Add all lanes of a vector of floats."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        kind = ir.FunctionType(F32, [F32, FLOATS.llvm])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.vector.reduce.fadd.v16f32")
-        return builder.call(function, [F32(0.0), values[0]], fastmath=("reassoc",))
-
-    return types.float32(FLOATS), generate
+    kind = ir.FunctionType(F32, [F32, FLOATS.llvm])
+    function = cgutils.get_or_insert_function(builder.module, kind, "llvm.vector.reduce.fadd.v16f32")
+    return builder.call(function, [F32(0.0), vector], fastmath=("reassoc",))
 
 
 def _operator(python: Any, vector: Vector, emit: Any) -> None:
-    @intrinsic
-    def compute(_context: Any, x: Any, y: Any) -> Any:
-        def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-            return emit(builder, *values)
-
-        return vector(vector, vector), generate
+    compute = emits(vector(vector, vector))(emit)
 
     @overload(python)
     def _of_vectors(x, y):  # numba compares this signature with the next one
@@ -213,20 +191,15 @@ HALF = 16
 """Bits of a float that bf16 lacks."""
 
 
-@intrinsic
-def store_as_bfloats(_context: Any, address: Any, offset: Any, floats: Any) -> Any:
+@emits(types.void(types.int64, types.int64, FLOATS))
+def store_as_bfloats(builder: Any, address: Any, offset: Any, floats: Any) -> None:
     """Write sixteen floats in bf16, rounded to the nearest, halfway to the even one. Infinities and what is not a
     number stay what they are."""
-
-    def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        bits = builder.bitcast(values[2], INTS.llvm)
-        is_odd = builder.and_(builder.lshr(bits, _constant(HALF)), _constant(1))
-        rounded = builder.add(bits, builder.add(is_odd, _constant((1 << HALF - 1) - 1)))
-        shorts = builder.trunc(builder.lshr(rounded, _constant(HALF)), HALF_SHORTS)
-        builder.store(shorts, place(builder, values[0], values[1], HALF_SHORTS), align=ALIGNMENT)
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64, FLOATS), generate
+    bits = builder.bitcast(floats, INTS.llvm)
+    is_odd = builder.and_(builder.lshr(bits, _constant(HALF)), _constant(1))
+    rounded = builder.add(bits, builder.add(is_odd, _constant((1 << HALF - 1) - 1)))
+    shorts = builder.trunc(builder.lshr(rounded, _constant(HALF)), HALF_SHORTS)
+    builder.store(shorts, place(builder, address, offset, HALF_SHORTS), align=ALIGNMENT)
 
 
 def _constant(value: int) -> Any:

@@ -20,7 +20,7 @@ from nets.native.simd.vectors import (
     INTS,
     ROUNDING,
     SHORTS,
-    intrinsic,
+    emits,
     place,
     rounded,
     spread,
@@ -40,235 +40,147 @@ BYTE_EXPONENTIAL = tuple(round(each * HIGHEST_POWER) for each in (0.672, 0.173))
 """The same for powers of up to HIGHEST_POWER."""
 
 
-@intrinsic
-def store_as_int8(_context: Any, address: Any, offset: Any, vector: Any) -> Any:
+@emits(types.void(types.int64, types.int64, FLOATS))
+def store_as_int8(builder: Any, address: Any, offset: Any, vector: Any) -> None:
     """Write sixteen floats from -128 to 255, rounded, as integers of 8 bits."""
-
-    def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        kind = ir.VectorType(I8, INTS.llvm.count)
-        builder.store(
-            builder.trunc(rounded(builder, values[2]), kind), place(builder, values[0], values[1], kind), align=1
-        )
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64, FLOATS), generate
+    kind = ir.VectorType(I8, INTS.llvm.count)
+    builder.store(builder.trunc(rounded(builder, vector), kind), place(builder, address, offset, kind), align=1)
 
 
-@intrinsic
-def store_float(_context: Any, address: Any, offset: Any, value: Any) -> Any:
+@emits(types.void(types.int64, types.int64, types.float32))
+def store_float(builder: Any, address: Any, offset: Any, value: Any) -> None:
     """Write a single float."""
-
-    def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        builder.store(values[2], place(builder, values[0], values[1], F32), align=4)
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64, types.float32), generate
+    builder.store(value, place(builder, address, offset, F32), align=4)
 
 
-@intrinsic
-def copy_pair(_context: Any, from_: Any, to: Any) -> Any:
+@emits(types.void(types.int64, types.int64))
+def copy_pair(builder: Any, from_: Any, to: Any) -> None:
     """Copy 32 bits from one address to another."""
-
-    def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        pair = builder.load(place(builder, values[0], I64(0), I32), align=ALIGNMENT)
-        builder.store(pair, place(builder, values[1], I64(0), I32), align=ALIGNMENT)
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64), generate
+    pair = builder.load(place(builder, from_, I64(0), I32), align=ALIGNMENT)
+    builder.store(pair, place(builder, to, I64(0), I32), align=ALIGNMENT)
 
 
-@intrinsic
-def nearest(_context: Any, vector: Any) -> Any:
+@emits(FLOATS(FLOATS))
+def nearest(builder: Any, vector: Any) -> Any:
     """Round floats to the nearest integers, which stay floats."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        most = ir.Constant(FLOATS.llvm, [ROUNDING] * FLOATS.llvm.count)
-        return builder.fsub(builder.fadd(values[0], most), most)
-
-    return FLOATS(FLOATS), generate
+    most = ir.Constant(FLOATS.llvm, [ROUNDING] * FLOATS.llvm.count)
+    return builder.fsub(builder.fadd(vector, most), most)
 
 
-@intrinsic
-def rounded_quads(_context: Any, first: Any, second: Any, third: Any, fourth: Any) -> Any:
+@emits(INTS(FLOATS, FLOATS, FLOATS, FLOATS))
+def rounded_quads(builder: Any, first: Any, second: Any, third: Any, fourth: Any) -> Any:
     """Round four vectors of 16 floats, -128 to 127, to integers of 8 bits beside each other: [16, 4]."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        result = ir.Constant(INTS.llvm, [0] * 16)
-        for number, value in enumerate(values):
-            byte = builder.and_(rounded(builder, value), ir.Constant(INTS.llvm, [0xFF] * 16))
-            result = builder.or_(result, builder.shl(byte, ir.Constant(INTS.llvm, [8 * number] * 16)))
-        return result
-
-    return INTS(FLOATS, FLOATS, FLOATS, FLOATS), generate
+    result = ir.Constant(INTS.llvm, [0] * 16)
+    for number, value in enumerate((first, second, third, fourth)):
+        byte = builder.and_(rounded(builder, value), ir.Constant(INTS.llvm, [0xFF] * 16))
+        result = builder.or_(result, builder.shl(byte, ir.Constant(INTS.llvm, [8 * number] * 16)))
+    return result
 
 
-@intrinsic
-def store_low_bytes(_context: Any, address: Any, offset: Any, vector: Any) -> Any:
+@emits(types.void(types.int64, types.int64, SHORTS))
+def store_low_bytes(builder: Any, address: Any, offset: Any, vector: Any) -> None:
     """Write the lower bytes of 32 integers of 16 bits."""
-
-    def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        kind = ir.VectorType(I8, SHORTS.llvm.count)
-        builder.store(builder.trunc(values[2], kind), place(builder, values[0], values[1], kind), align=1)
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64, SHORTS), generate
+    kind = ir.VectorType(I8, SHORTS.llvm.count)
+    builder.store(builder.trunc(vector, kind), place(builder, address, offset, kind), align=1)
 
 
-@intrinsic
-def rounded_pairs(_context: Any, even: Any, odd: Any) -> Any:
+@emits(SHORTS(FLOATS, FLOATS))
+def rounded_pairs(builder: Any, even: Any, odd: Any) -> Any:
     """Round two vectors of 16 floats, -32768 to 32767, to integers of 16 bits beside each other: [16, 2]."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        even, odd = (rounded(builder, value) for value in values)
-        low = builder.and_(even, ir.Constant(INTS.llvm, [0xFFFF] * 16))
-        both = builder.or_(low, builder.shl(odd, ir.Constant(INTS.llvm, [16] * 16)))
-        return builder.bitcast(both, SHORTS.llvm)
-
-    return SHORTS(FLOATS, FLOATS), generate
+    even, odd = rounded(builder, even), rounded(builder, odd)
+    low = builder.and_(even, ir.Constant(INTS.llvm, [0xFFFF] * 16))
+    both = builder.or_(low, builder.shl(odd, ir.Constant(INTS.llvm, [16] * 16)))
+    return builder.bitcast(both, SHORTS.llvm)
 
 
-@intrinsic
-def swapped(_context: Any, vector: Any) -> Any:
+@emits(FLOATS(FLOATS))
+def swapped(builder: Any, vector: Any) -> Any:
     """Exchange each two neighbouring lanes of a vector."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        order = ir.Constant(ir.VectorType(I32, 16), [lane ^ 1 for lane in range(16)])
-        return builder.shuffle_vector(values[0], values[0], order)
-
-    return FLOATS(FLOATS), generate
+    order = ir.Constant(ir.VectorType(I32, 16), [lane ^ 1 for lane in range(16)])
+    return builder.shuffle_vector(vector, vector, order)
 
 
-@intrinsic
-def larger_magnitude(_context: Any, magnitudes: Any, value: Any) -> Any:
+@emits(FLOATS(FLOATS, FLOATS))
+def larger_magnitude(builder: Any, magnitudes: Any, value: Any) -> Any:
     """Return the larger of `magnitudes` and of those of `value` in each lane; nan counts as largest."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        most, value = (builder.bitcast(each, INTS.llvm) for each in values)
-        magnitude = builder.and_(value, ir.Constant(INTS.llvm, [0x7FFFFFFF] * 16))
-        larger = builder.select(builder.icmp_signed(">", most, magnitude), most, magnitude)
-        return builder.bitcast(larger, FLOATS.llvm)
-
-    return FLOATS(FLOATS, FLOATS), generate
+    most, value = (builder.bitcast(each, INTS.llvm) for each in (magnitudes, value))
+    magnitude = builder.and_(value, ir.Constant(INTS.llvm, [0x7FFFFFFF] * 16))
+    larger = builder.select(builder.icmp_signed(">", most, magnitude), most, magnitude)
+    return builder.bitcast(larger, FLOATS.llvm)
 
 
-@intrinsic
-def highest_magnitude(_context: Any, magnitudes: Any) -> Any:
+def _reduced(builder: Any, function: str, result: Any, vector: Any) -> Any:
+    kind = ir.FunctionType(result, [vector.type])
+    reduce = cgutils.get_or_insert_function(builder.module, kind, f"llvm.vector.reduce.{function}")
+    return builder.call(reduce, [vector])
+
+
+@emits(types.float32(FLOATS))
+def highest_magnitude(builder: Any, magnitudes: Any) -> Any:
     """Return the largest float of a vector that has no negative ones."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        kind = ir.FunctionType(I32, [INTS.llvm])
-        reduce = cgutils.get_or_insert_function(builder.module, kind, "llvm.vector.reduce.smax.v16i32")
-        return builder.bitcast(builder.call(reduce, [builder.bitcast(values[0], INTS.llvm)]), F32)
-
-    return types.float32(FLOATS), generate
+    return builder.bitcast(_reduced(builder, "smax.v16i32", I32, builder.bitcast(magnitudes, INTS.llvm)), F32)
 
 
-def _reducing(vector: Any, function: str, result: Any, numba_result: Any) -> Any:
-    @intrinsic
-    def reduce(_context: Any, value: Any) -> Any:
-        def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-            callee = cgutils.get_or_insert_function(
-                builder.module, ir.FunctionType(result, [vector.llvm]), f"llvm.vector.reduce.{function}"
-            )
-            return builder.call(callee, values)
-
-        return numba_result(vector), generate
-
-    return reduce
+@emits(types.int16(SHORTS))
+def highest_short(builder: Any, vector: Any) -> Any:
+    """Return the highest of 32 integers of 16 bits."""
+    return _reduced(builder, "smax.v32i16", I16, vector)
 
 
-highest_short = _reducing(SHORTS, "smax.v32i16", I16, types.int16)
-total_of_ints = _reducing(INTS, "add.v16i32", I32, types.int32)
+@emits(types.int32(INTS))
+def total_of_ints(builder: Any, vector: Any) -> Any:
+    """Add all lanes of a vector of integers."""
+    return _reduced(builder, "add.v16i32", I32, vector)
 
 
-@intrinsic
-def shorts(_context: Any, value: Any) -> Any:
+@emits(SHORTS(types.int64))
+def shorts(builder: Any, value: Any) -> Any:
     """Make a vector with one 16-bit integer in all lanes."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        return spread(builder, builder.trunc(values[0], I16), SHORTS.llvm)
-
-    return SHORTS(types.int64), generate
+    return spread(builder, builder.trunc(value, I16), SHORTS.llvm)
 
 
-def _of_shorts(emit: Any) -> Any:
-    @intrinsic
-    def compute(_context: Any, x: Any, y: Any) -> Any:
-        def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-            return emit(builder, *values)
-
-        return SHORTS(SHORTS, SHORTS), generate
-
-    return compute
-
-
+_of_shorts = emits(SHORTS(SHORTS, SHORTS))
 larger_shorts = _of_shorts(lambda builder, x, y: builder.select(builder.icmp_signed(">", x, y), x, y))
 left = _of_shorts(lambda builder, x, y: builder.shl(x, y))
 right = _of_shorts(lambda builder, x, y: builder.lshr(x, y))
 """Shift unsigned numbers by less than 16 bits."""
 share_of = _of_shorts(HERE.high_half)
 """Return `x * y / 65536` of unsigned numbers, rounded down."""
-
-
 fade = _of_shorts(HERE.fade)
 """Shift unsigned `x` to the right by `y` bits, 1 or more; the result is 0 from 16 bits on."""
+add_shares = emits(INTS(INTS, SHORTS))(HERE.add_shares)
+"""Add the pairs of neighbouring `shares`, each up to 32767, to `sums` of 32 bits."""
 
 
-@intrinsic
-def thresholds(_context: Any, start: Any) -> Any:
+@emits(SHORTS(types.int64))
+def thresholds(builder: Any, start: Any) -> Any:
     """Make 32 different numbers from 0 to ROUNDED_OFF - 1, which another `start` from that range exchanges."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        lanes = SHORTS.llvm.count
-        # 13 / 32 keeps neighbours, and theirs, far from each other.
-        spaced = ir.Constant(SHORTS.llvm, [13 * lane % lanes * (ROUNDED_OFF // lanes) for lane in range(lanes)])
-        return builder.xor(spaced, spread(builder, builder.trunc(values[0], I16), SHORTS.llvm))
-
-    return SHORTS(types.int64), generate
+    lanes = SHORTS.llvm.count
+    # 13 / 32 keeps neighbours, and theirs, far from each other.
+    spaced = ir.Constant(SHORTS.llvm, [13 * lane % lanes * (ROUNDED_OFF // lanes) for lane in range(lanes)])
+    return builder.xor(spaced, spread(builder, builder.trunc(start, I16), SHORTS.llvm))
 
 
-@intrinsic
-def add_shares(_context: Any, sums: Any, shares: Any) -> Any:
-    """Add the pairs of neighbouring `shares`, each up to 32767, to `sums` of 32 bits."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        return HERE.add_shares(builder, *values)
-
-    return INTS(INTS, SHORTS), generate
-
-
-@intrinsic
-def no_ints(_context: Any) -> Any:
+@emits(INTS())
+def no_ints(_builder: Any) -> Any:
     """Make a vector of 32-bit zeros."""
-
-    def generate(_context: Any, _builder: Any, _signature: Any, _values: Any) -> Any:
-        return ir.Constant(INTS.llvm, [0] * 16)
-
-    return INTS(), generate
+    return ir.Constant(INTS.llvm, [0] * 16)
 
 
-@intrinsic
-def kept(_context: Any, shares: Any, count: Any) -> Any:
-    """Keep the first `count` shares, and put 0 for the others."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        zeros = ir.Constant(SHORTS.llvm, [0] * SHORTS.llvm.count)
-        return builder.select(_is_before(builder, values[1]), values[0], zeros)
-
-    return SHORTS(SHORTS, types.int64), generate
-
-
-def _is_before(builder: Any, count: Any) -> Any:
+def _first(builder: Any, values: Any, count: Any, other: int) -> Any:
+    """The first `count` of 32 integers of 16 bits, and the `other` one for the rest."""
     numbers = ir.Constant(SHORTS.llvm, list(range(SHORTS.llvm.count)))
-    return builder.icmp_signed("<", numbers, spread(builder, builder.trunc(count, I16), SHORTS.llvm))
+    is_before = builder.icmp_signed("<", numbers, spread(builder, builder.trunc(count, I16), SHORTS.llvm))
+    return builder.select(is_before, values, ir.Constant(SHORTS.llvm, [other] * SHORTS.llvm.count))
 
 
-@intrinsic
-def masked(_context: Any, scores: Any, count: Any) -> Any:
+@emits(SHORTS(SHORTS, types.int64))
+def kept(builder: Any, shares: Any, count: Any) -> Any:
+    """Keep the first `count` shares, and put 0 for the others."""
+    return _first(builder, shares, count, 0)
+
+
+@emits(SHORTS(SHORTS, types.int64))
+def masked(builder: Any, scores: Any, count: Any) -> Any:
     """Keep the first `count` scores, and put the lowest possible score for the others."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        lowest = ir.Constant(SHORTS.llvm, [-(1 << 15)] * SHORTS.llvm.count)
-        return builder.select(_is_before(builder, values[1]), values[0], lowest)
-
-    return SHORTS(SHORTS, types.int64), generate
+    return _first(builder, scores, count, -(1 << 15))

@@ -146,7 +146,7 @@ def _rotation(block: AttentionBlock) -> FloatArray:
     size = -(-block.query_dimension // HEAD) * HEAD
     frequencies = np.zeros((block.kv_heads, size // 2, 2))
     if block.rope is not None:
-        frequencies[:, : block.query_dimension // 2] = block.rope.frequencies
+        frequencies[:, : block.query_dimension // 2] = block.rope
     angles = np.arange(MAX_SIZE)[:, None] * frequencies.transpose(0, 2, 1)[:, :, None]
     both = np.repeat(np.stack([np.cos(angles), np.sin(angles)], axis=2), 2, axis=-1)
     both[:, :, 1, :, ::2] *= -1

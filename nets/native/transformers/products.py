@@ -9,10 +9,9 @@ from llvmlite import ir
 from numba import types
 from numpy.typing import NDArray
 
-from nets.native.simd.instructions import GroupProduct
 from nets.native.simd.products import HERE, OUTPUT_BYTES, OUTPUTS, emit_products, keep_together, multiplier
 from nets.native.simd.tile_products import multiply_tiles
-from nets.native.simd.vectors import ALIGNMENT, I8, I16, I32, I64, intrinsic, place, spread
+from nets.native.simd.vectors import ALIGNMENT, I8, I16, I32, I64, emits, place, spread
 from nobi_machine.jit import kernel
 
 # --- Groups ----------------------------------------------------------------------------------------------------------
@@ -31,52 +30,44 @@ def group_numbers(inputs: NDArray[np.int64]) -> NDArray[np.int64]:
     return inputs // (4 * QUADS_OF_A_GROUP) * 2 + inputs % 4 // 2
 
 
-def group_multiplier(product: GroupProduct, lanes: int) -> Any:
-    """Make an intrinsic that multiplies one row of levels without sign by a block of weights.
+@emits(types.void(*[types.int64] * 4))
+def _multiply_group(builder: Any, levels: Any, count: Any, weights: Any, to: Any) -> None:
+    """Multiply one row of levels without sign by a block of weights.
 
-    It takes the levels' address, their number (a multiple of 16), the weights' address, and the address to write the
-    sums to. Vectors have `lanes` sums. One row at a time leaves the levels in registers, so the weights need none.
+    Takes the levels' address, their number (a multiple of 16), the weights' address, and the address to write the sums
+    to. One row at a time leaves the levels in registers, so the weights need none.
     """
-    columns = OUTPUTS // lanes
+    product, lanes = HERE.groups, HERE.lanes
+    assert product is not None
     sums_kind, groups_kind = ir.VectorType(I32, lanes), ir.VectorType(I16, 2 * lanes)
     bytes_kind = ir.VectorType(I8, 4 * lanes)
-
-    @intrinsic
-    def multiply(_context: Any, levels: Any, count: Any, weights: Any, to: Any) -> Any:
-        def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-            levels, count, weights, to = values
-            before, body = builder.block, builder.append_basic_block("groups")
-            after = builder.append_basic_block("sums")
-            builder.branch(body)
-            builder.position_at_end(body)
-            at = builder.phi(I64)
-            at.add_incoming(I64(0), before)
-            cells = [builder.phi(sums_kind) for _ in range(columns)]
-            ours, everywhere, results = builder.mul(at, I64(OUTPUTS)), [], []
-            for quad in range(QUADS_OF_A_GROUP):
-                there = place(builder, levels, builder.add(at, I64(4 * quad)), I32)
-                both = product.spread(builder, builder.load(there, align=ALIGNMENT))
-                everywhere.append(builder.bitcast(both, bytes_kind))
-            for column, cell in enumerate(cells):
-                group = ir.Constant(groups_kind, [0] * groups_kind.count)
-                for quad in range(QUADS_OF_A_GROUP):
-                    offset = builder.add(ours, I64(4 * (quad * OUTPUTS + column * lanes)))
-                    factors = builder.load(place(builder, weights, offset, bytes_kind), align=ALIGNMENT)
-                    group = builder.add(group, product.multiply(builder, everywhere[quad], factors))
-                results.append(product.add(builder, cell, group))
-                cell.add_incoming(ir.Constant(sums_kind, [0] * lanes), before)
-                cell.add_incoming(results[-1], body)
-            further = builder.add(at, I64(4 * QUADS_OF_A_GROUP))
-            at.add_incoming(further, body)
-            keep_together(builder, builder.cbranch(builder.icmp_unsigned("<", further, count), body, after))
-            builder.position_at_end(after)
-            for column, result in enumerate(results):
-                builder.store(result, place(builder, to, I64(4 * lanes * column), sums_kind), align=ALIGNMENT)
-            return context.get_dummy_value()
-
-        return types.void(*[types.int64] * 4), generate
-
-    return multiply
+    before, body = builder.block, builder.append_basic_block("groups")
+    after = builder.append_basic_block("sums")
+    builder.branch(body)
+    builder.position_at_end(body)
+    at = builder.phi(I64)
+    at.add_incoming(I64(0), before)
+    cells = [builder.phi(sums_kind) for _ in range(OUTPUTS // lanes)]
+    ours, everywhere, results = builder.mul(at, I64(OUTPUTS)), [], []
+    for quad in range(QUADS_OF_A_GROUP):
+        there = place(builder, levels, builder.add(at, I64(4 * quad)), I32)
+        both = product.spread(builder, builder.load(there, align=ALIGNMENT))
+        everywhere.append(builder.bitcast(both, bytes_kind))
+    for column, cell in enumerate(cells):
+        group = ir.Constant(groups_kind, [0] * groups_kind.count)
+        for quad in range(QUADS_OF_A_GROUP):
+            offset = builder.add(ours, I64(4 * (quad * OUTPUTS + column * lanes)))
+            factors = builder.load(place(builder, weights, offset, bytes_kind), align=ALIGNMENT)
+            group = builder.add(group, product.multiply(builder, everywhere[quad], factors))
+        results.append(product.add(builder, cell, group))
+        cell.add_incoming(ir.Constant(sums_kind, [0] * lanes), before)
+        cell.add_incoming(results[-1], body)
+    further = builder.add(at, I64(4 * QUADS_OF_A_GROUP))
+    at.add_incoming(further, body)
+    keep_together(builder, builder.cbranch(builder.icmp_unsigned("<", further, count), body, after))
+    builder.position_at_end(after)
+    for column, result in enumerate(results):
+        builder.store(result, place(builder, to, I64(4 * lanes * column), sums_kind), align=ALIGNMENT)
 
 
 # --- The products that fit the processor -----------------------------------------------------------------------------
@@ -130,23 +121,18 @@ def start_of_keys(builder: Any, kind: Any, column: int, more: Any) -> Any:
     return builder.load(place(builder, starts, I64(4 * kind.count * column), kind), align=ALIGNMENT)
 
 
-@intrinsic
+@emits(types.void(*[types.int64] * 9))
 def _score_quads(
-    _context: Any, queries: Any, row_bytes: Any, length: Any, keys: Any, to: Any, to_bytes: Any, rows: Any,
+    builder: Any, queries: Any, row_bytes: Any, length: Any, keys: Any, to: Any, to_bytes: Any, rows: Any,
     starts: Any, bits: Any,
-) -> Any:  # fmt: skip
+) -> None:  # fmt: skip
     """Score 8-bit levels: do what an intrinsic of `multiplier` does, with sums that begin with `starts`, in int32 [32],
     and are shifted to the right by so many `bits`."""
-
-    def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        emit_products(builder, values, QUADS, HERE, put_shifted, start_of_keys)
-        return context.get_dummy_value()
-
-    return types.void(*[types.int64] * 9), generate
+    values = queries, row_bytes, length, keys, to, to_bytes, rows, starts, bits
+    emit_products(builder, values, QUADS, put_shifted, start_of_keys)
 
 
 _score_pairs, _multiply_quads = multiplier(put=put_high_halves), multiplier(QUADS)
-_multiply_group: Any = None if HERE.groups is None else group_multiplier(HERE.groups, HERE.lanes)
 
 
 @kernel

@@ -31,11 +31,7 @@ POINTS = 6_000
 """Second moments are taken over about so many points of boards. With 4,000 to 30,000 networks lose alike."""
 
 
-def rounded(
-    model: Model,
-    positions: Sequence[Positions],
-    without_attention: bool = False,
-) -> dict[str, Int8Matrix]:
+def rounded(model: Model, positions: Sequence[Positions], without_attention: bool = False) -> dict[str, Int8Matrix]:
     """Round the matrices for 8 bits, by names of block and matrix, to suit what the network reads in `positions`.
 
     `without_attention` leaves out the matrices of attention blocks."""
@@ -75,19 +71,16 @@ def _parts(model: Model, without_attention: bool = False) -> list[_Part]:
     parts: list[_Part] = []
     for label, _, block in steps(model.trunk.blocks):
         if isinstance(block, BottleneckEnd) and block.in_rows:
-            parts.append(_end(label, block))
+            matrix = block.convolution.weights[:, :, 0, 0].T
+            tap = f"{label}_before" if block.is_narrow else f"{label}_after"
+            ones, stream = np.ones(len(matrix), np.float32), placed([len(matrix)]).at
+            parts.append(_Part(end_name(label, block), tap, matrix, ones, stream))
         elif isinstance(block, FeedForwardBlock) or (isinstance(block, AttentionBlock) and not without_attention):
             stream, ones = placed([len(block.norm)]).at, np.ones(len(_last(block)), np.float32)
             parts.append(_Part(f"{label}_first", f"{label}{NORMED}", _reading(block), block.norm, stream))
             hidden = placed_hidden(block).at
             parts.append(_Part(f"{label}_second", f"{label}{HIDDEN}", _last(block), ones, hidden))
     return parts
-
-
-def _end(label: str, end: BottleneckEnd) -> _Part:
-    matrix = end.convolution.weights[:, :, 0, 0].T
-    tap = f"{label}_before" if end.is_narrow else f"{label}_after"
-    return _Part(end_name(label, end), tap, matrix, np.ones(len(matrix), np.float32), placed([len(matrix)]).at)
 
 
 def choices(model: Model, matrices: Mapping[str, Int8Matrix]) -> list[Int8Parts]:

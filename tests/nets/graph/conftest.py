@@ -6,14 +6,12 @@ import pytest
 from onnx import ModelProto
 
 from nets.graph.convert import convert
-from tests.nets.random_networks import RandomNetwork
+from tests.nets.random_networks import content_of
 
 
 @pytest.fixture(scope="module")
 def original() -> bytes:
-    network = RandomNetwork(13, channels=6)
-    network.write([{"kind": "ordinary_block"}])
-    return convert(network.compressed(), "random", "")
+    return convert(content_of(13, [{"kind": "ordinary_block"}], channels=6), "random", "")
 
 
 @pytest.fixture

@@ -17,12 +17,12 @@ import pytest
 
 from nets.devices import CPU, DEVICES, MissingDevice, named_device
 from nets.evaluator import Evaluation, EvaluationRequest, EvaluatorError
-from nets.graph.accelerator import SIZES, AcceleratedEvaluator, OpenSession, Shape, new_inputs, new_outputs
+from nets.graph.accelerator import SIZES, AcceleratedEvaluator, Batch, OpenSession, Shape, new_inputs
 from nets.graph.bound import bound_sessions
 from nets.graph.convert import convert
 from nets.graph.evaluator import OnnxEvaluator
 from nets.graph.simulated import simulated_sessions
-from tests.nets.random_networks import RandomNetwork
+from tests.nets.random_networks import content_of
 
 DEVICE = dataclasses.replace(DEVICES[0], provider=CPU.provider, needs_cuda=False, options={})
 """The processor in the place of an accelerator."""
@@ -33,9 +33,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Duplicate provider")
 @pytest.fixture(scope="module")
 def content() -> bytes:
     """A network with an optimistic policy."""
-    random = RandomNetwork(16)
-    random.write([{"kind": "gpool_block"}])
-    return convert(random.compressed(), "random", "")
+    return convert(content_of(16, [{"kind": "gpool_block"}]), "random", "")
 
 
 def asked(count: int, size: int = 7, number: int = 0) -> EvaluationRequest:
@@ -65,35 +63,31 @@ class Fake:
         """Positions of a call for which it has memory."""
         self.most_sessions = 100
         """For which it has memory."""
-        self.sessions = weakref.WeakSet[Callable[[], FakeBatch]]()
+        self.sessions = weakref.WeakSet[Callable[[], Batch]]()
 
-    def open(self, shape: Shape, inputs: frozenset[str]) -> Callable[[], FakeBatch]:
+    def open(self, shape: Shape, names: frozenset[str]) -> Callable[[], Batch]:
         self.shapes.append(shape)
         if len(self.sessions) >= self.most_sessions:
             raise EvaluatorError("out of memory")
 
-        def memory() -> FakeBatch:
-            return FakeBatch(self, shape, inputs)
+        def memory() -> Batch:
+            inputs, outputs = new_inputs(names, shape), Evaluation.zeros(*shape)
+
+            def run() -> None:
+                self.calls.append(shape)
+                time.sleep(self.seconds)
+                self.may_end.wait()
+                if self.fails:
+                    raise RuntimeError("device lost\nat line 80")
+                if shape.size > self.most:
+                    raise RuntimeError("out of memory")
+                outputs.value[:] = inputs["global"][:, :3]
+                outputs.score[:, 0] = inputs["optimism"][:, 0]
+
+            return Batch(inputs, outputs, run)
 
         self.sessions.add(memory)
         return memory
-
-
-class FakeBatch:
-    def __init__(self, fake: Fake, shape: Shape, inputs: frozenset[str]) -> None:
-        self.inputs, self.outputs = new_inputs(inputs, shape), new_outputs(shape)
-        self._fake, self._shape = fake, shape
-
-    def run(self) -> None:
-        self._fake.calls.append(self._shape)
-        time.sleep(self._fake.seconds)
-        self._fake.may_end.wait()
-        if self._fake.fails:
-            raise RuntimeError("device lost\nat line 80")
-        if self._shape.size > self._fake.most:
-            raise RuntimeError("out of memory")
-        self.outputs.value[:] = self.inputs["global"][:, :3]
-        self.outputs.score[:, 0] = self.inputs["optimism"][:, 0]
 
 
 def evaluator_on(open_session: OpenSession, content: bytes) -> AcceleratedEvaluator:
@@ -250,10 +244,10 @@ def test_the_sessions_of_other_boards_make_room(content: bytes) -> None:
 
 def test_answers_that_are_no_numbers_are_a_failure(content: bytes) -> None:
     class Broken(Fake):
-        def open(self, shape: Shape, inputs: frozenset[str]) -> Callable[[], FakeBatch]:
-            made = super().open(shape, inputs)
+        def open(self, shape: Shape, names: frozenset[str]) -> Callable[[], Batch]:
+            made = super().open(shape, names)
 
-            def memory() -> FakeBatch:
+            def memory() -> Batch:
                 batch = made()
                 batch.outputs.policy[:] = np.nan
                 return batch
@@ -277,12 +271,9 @@ def test_a_simulated_device_takes_its_time_and_answers_by_the_stones(content: by
 
 def test_one_simulated_call_at_a_time(content: bytes) -> None:
     memory = simulated_sessions(0.03, 0.0)(Shape(4, 5, 5), frozenset({"spatial", "global"}))
-    calls = [threading.Thread(target=memory().run) for _ in range(4)]
     started = time.perf_counter()
-    for call in calls:
-        call.start()
-    for call in calls:
-        call.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda batch: batch.run(), [memory() for _ in range(4)]))
     assert time.perf_counter() - started >= 4 * 0.03
 
 

@@ -14,13 +14,11 @@ from nets.graph.prepare import fold_norms
 from nets.katago.model import Activation, BottleneckBlock, Model, Normed, OrdinaryBlock, PoolingBlock
 from nets.katago.reader import decompress, parse_model
 from tests.nets.graph.test_katago_networks import ATTENTION, NESTED, ORDINARY, POOLING, inputs
-from tests.nets.random_networks import RandomNetwork
+from tests.nets.random_networks import content_of
 
 
-def model_of(*blocks: dict[str, object], activation: str = "RELU") -> Model:
-    network = RandomNetwork(14, activation=f"ACTIVATION_{activation}")
-    network.write(list(blocks))
-    return parse_model(decompress(network.compressed()))
+def model_of(*blocks: dict[str, object], version: int = 14, activation: str = "RELU") -> Model:
+    return parse_model(decompress(content_of(version, list(blocks), activation=f"ACTIVATION_{activation}")))
 
 
 def with_norm(model: Model, number: int, scale: float, bias: float) -> Model:
@@ -76,10 +74,8 @@ def test_other_activations_fold_where_the_scale_is_one() -> None:
 
 def test_beside_transformers_only_norms_inside_blocks_are_folded() -> None:
     """What reads a stream that transformer blocks read too stays as it is."""
-    network = RandomNetwork(17)
     inside = {"kind": "nested_bottleneck_block", "inner": ("transformer_ffn_block", "ordinary_block")}
-    network.write([ORDINARY, ATTENTION, inside])
-    model = parse_model(decompress(network.compressed()))
+    model = model_of(ORDINARY, ATTENTION, inside, version=17)
     folded = fold_norms(model)
     first, attention, bottleneck = folded.trunk.blocks
     assert isinstance(first, OrdinaryBlock)

@@ -14,26 +14,20 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from nets.evaluator import ConstantEvaluator, Evaluation, EvaluationRequest, EvaluatorError
 from nets.features import scratch_for
-from nets.graph.convert import reason_against_fp16, to_half
+from nets.graph.convert import convert, narrow, reason_against_fp16, to_half
 from nets.graph.evaluator import OnnxEvaluator
 from nets.loss import LIMITS, compare, few_recorded
 from nets.open import NetworkFile
-from tests.nets.random_networks import RandomNetwork
+from tests.nets.random_networks import content_of
 
 NETWORKS = ("g170-b6c96-s175395328-d26788732", "b7c96h3tfrs-test5-cnorm", "b7c96h6kv3qk32v16tflrs-fson-bnh")
 
 
-@pytest.fixture(autouse=True)
-def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NOBI_CACHE_DIR", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
-def plain_onnx(folder: Path, blocks: list[dict[str, object]], version: int = 8) -> bytes:
-    random = RandomNetwork(version)
-    random.write(blocks)
-    path = folder / "network.bin.gz"
-    path.write_bytes(random.compressed())
-    return NetworkFile(path).onnx()
+def plain_onnx(kind: str) -> bytes:
+    return convert(content_of(8, [{"kind": kind}]), "random", "")
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -47,8 +41,8 @@ def test_known_networks(name: str, shared: Callable[[str], Path]) -> None:
         assert getattr(loss, limit) <= getattr(LIMITS, limit) / 2, limit
 
 
-def test_what_is_narrowed(tmp_path: Path) -> None:
-    plain = plain_onnx(tmp_path, [{"kind": "gpool_block"}])
+def test_what_is_narrowed() -> None:
+    plain = plain_onnx("gpool_block")
     before, after = ModelProto.FromString(plain), ModelProto.FromString(to_half(plain, "x"))
     types = {tensor.name: tensor.data_type for tensor in after.graph.initializer}
     convolutions = [node for node in after.graph.node if node.op_type == "Conv"]
@@ -76,16 +70,13 @@ def test_squares_stay_wide() -> None:
         ],
         "g", [], [], [numpy_helper.from_array(np.ones((2, 2), np.float32), "w")],
     )  # fmt: skip
-    from nets.graph.convert import Narrowing
-
-    Narrowing(graph, "x").run()
+    narrow(graph, "x")
     inputs = {node.output[0]: list(node.input) for node in graph.node}
     assert inputs["square"] == ["y:fp32", "y:fp32"]
     assert inputs["z"] == ["y", "w:fp16"]
 
 
-def test_weights_beyond_16_bits(tmp_path: Path) -> None:
-    model = ModelProto.FromString(plain_onnx(tmp_path, [{"kind": "ordinary_block"}]))
+def test_weights_beyond_16_bits(model: ModelProto) -> None:
     convolution = next(node for node in model.graph.node if node.op_type == "Conv")
     weights = next(tensor for tensor in model.graph.initializer if tensor.name == convolution.input[1])
     weights.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(weights) + 1e5, weights.name))
@@ -93,8 +84,8 @@ def test_weights_beyond_16_bits(tmp_path: Path) -> None:
         to_half(model.SerializeToString(), "x")
 
 
-def test_reasons_against_it(tmp_path: Path) -> None:
-    plain = plain_onnx(tmp_path, [{"kind": "ordinary_block"}])
+def test_reasons_against_it() -> None:
+    plain = plain_onnx("ordinary_block")
     reference = OnnxEvaluator(plain, "x")
 
     class Failing(ConstantEvaluator):

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from nets.evaluator import EvaluationRequest
-from nets.graph.convert import load_model, to_onnx
+from nets.graph.convert import to_onnx
 from nets.graph.evaluator import OnnxEvaluator
 from nets.graph.prepare import prepared, without_idle_units
 from nets.katago.model import BottleneckBlock, FeedForwardBlock, Model
-from nets.katago.reader import LEAST_WEIGHT, decompress, parse_model
+from nets.katago.reader import LEAST_WEIGHT, parse_model
+from tests.nets.graph.test_fold import model_of
 from tests.nets.graph.test_katago_networks import ATTENTION, FEED_FORWARD, NESTED, inputs
-from tests.nets.random_networks import RandomNetwork
+from tests.nets.random_networks import made
 
 
 def with_idle(model: Model, idle: list[int]) -> Model:
@@ -43,10 +44,8 @@ def feeds(model: Model) -> list[FeedForwardBlock]:
 
 @pytest.mark.parametrize("gated", [0, 1])
 def test_idle_units_are_left_out(gated: int) -> None:
-    network = RandomNetwork(15)
     feed = {**FEED_FORWARD, "gated": gated}
-    network.write([ATTENTION, feed, {**NESTED, "inner": (ATTENTION, feed)}])
-    model = parse_model(decompress(network.compressed()))
+    model = model_of(ATTENTION, feed, {**NESTED, "inner": (ATTENTION, feed)}, version=15)
     units = len(feeds(model)[0].second)
     worn = with_idle(model, [0, 1, 2, 3, 5])
     thinned = without_idle_units(worn)
@@ -60,20 +59,15 @@ def test_idle_units_are_left_out(gated: int) -> None:
 
 
 def test_one_unit_is_left() -> None:
-    network = RandomNetwork(15)
-    network.write([FEED_FORWARD])
-    model = parse_model(decompress(network.compressed()))
+    model = model_of(FEED_FORWARD, version=15)
     units = len(feeds(model)[0].second)
     assert [len(block.second) for block in feeds(without_idle_units(with_idle(model, list(range(units)))))] == [1]
 
 
 def test_worn_weights_are_read_as_zero() -> None:
     """Numbers that are not normal in float32 would slow every product down."""
-    network = RandomNetwork(15)
-    network.write([FEED_FORWARD])
-    content = bytearray(decompress(network.compressed()))
-    model = load_model(bytes(content), "model")
-    first = feeds(model)[0].first
+    content = bytearray(made(15, [FEED_FORWARD])[0].content)
+    first = feeds(parse_model(bytes(content)))[0].first
     at = content.index(first.astype("<f4").tobytes())
     worn = np.full(first.shape, 0.5 * LEAST_WEIGHT, "<f4")
     worn[0, 0], worn[1, 1], worn[2, 2] = 1e-40, -1e-40, 2 * LEAST_WEIGHT

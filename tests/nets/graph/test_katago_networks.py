@@ -12,7 +12,7 @@ from nets.evaluator import EvaluationRequest, EvaluatorError
 from nets.graph.convert import convert
 from nets.graph.evaluator import OnnxEvaluator
 from nets.human_profile import metadata_row, parse_profile
-from tests.nets.random_networks import RandomNetwork
+from tests.nets.random_networks import RandomNetwork, content_of, made
 
 ORDINARY = {"kind": "ordinary_block"}
 POOLING = {"kind": "gpool_block"}
@@ -115,8 +115,7 @@ def test_text_format() -> None:
 
 
 def test_optimism_of_each_position() -> None:
-    network = RandomNetwork(13)
-    forward = network.write([ORDINARY])
+    network, forward = made(13, [ORDINARY])
     evaluator = OnnxEvaluator(convert(network.compressed(), "random", ""), "random")
     spatial, global_ = inputs(9, 9)
     policies = [forward(spatial, global_, optimism)["policy"] for optimism in (0.0, 0.5, 1.0)]
@@ -130,9 +129,7 @@ def test_optimism_of_each_position() -> None:
 
 @pytest.fixture(scope="module")
 def human() -> bytes:
-    network = RandomNetwork(15)
-    network.write([ORDINARY], meta=True)
-    return convert(network.compressed(), "random", "")
+    return convert(content_of(15, [ORDINARY], meta=True), "random", "")
 
 
 def test_human_networks_need_a_profile(human: bytes) -> None:
@@ -142,9 +139,7 @@ def test_human_networks_need_a_profile(human: bytes) -> None:
 
 
 def test_other_networks_take_none() -> None:
-    network = RandomNetwork(15)
-    network.write([ORDINARY])
-    content = convert(network.compressed(), "random", "")
+    content = convert(content_of(15, [ORDINARY]), "random", "")
     with pytest.raises(EvaluatorError, match="only for HumanSL networks"):
         OnnxEvaluator(content, "random", profile=parse_profile("rank_5k"))
     with pytest.raises(EvaluatorError, match="only for HumanSL networks"):

@@ -18,21 +18,17 @@ from nets.evaluator import EvaluatorError
 from nets.graph.convert import convert
 from nets.katago.reader import SMALL_BYTES, ModelFormatError, decompress, parse_model
 from nets.open import load_onnx, open_network
-from tests.nets.random_networks import RandomNetwork
+from tests.nets.random_networks import content_of, made
 
-
-@pytest.fixture(autouse=True)
-def cache_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NOBI_CACHE_DIR", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 @pytest.fixture(scope="module", params=["binary", "text"])
 def content(request: pytest.FixtureRequest) -> bytes:
     """A decompressed model file with one block of each kind."""
-    network = RandomNetwork(17, binary=request.param == "binary", channels=6)
     kinds = ("ordinary_block", "gpool_block", "nested_bottleneck_block", "transformer_attention_block")
-    network.write([{"kind": kind} for kind in (*kinds, "transformer_ffn_block")])
-    return bytes(network.content)
+    blocks = [{"kind": kind} for kind in (*kinds, "transformer_ffn_block")]
+    return bytes(made(17, blocks, binary=request.param == "binary", channels=6)[0].content)
 
 
 def refusal(data: bytes) -> str:
@@ -146,26 +142,22 @@ def test_nesting_is_bounded() -> None:
 
 def test_blocks_are_bounded() -> None:
     """However they are nested: a small file could hold very many."""
-    network = RandomNetwork(8, channels=1)
-    network.write([{"kind": "nested_bottleneck_block", "inner": ("ordinary_block",) * 200}] * 5)
-    assert "more than 1000 blocks" in refusal(network.compressed())
+    blocks = [{"kind": "nested_bottleneck_block", "inner": ("ordinary_block",) * 200}] * 5
+    assert "more than 1000 blocks" in refusal(content_of(8, blocks, channels=1))
 
 
 def test_heads_are_bounded(tmp_path: Path) -> None:
     """Attention to every point of a board by 30,000 heads of two channels: few weights, much memory."""
-    network = RandomNetwork(15, channels=1)
-    network.write([{"kind": "transformer_attention_block", "heads": 30_000, "kv_heads": 30_000, "sizes": (2, 1)}])
+    block = {"kind": "transformer_attention_block", "heads": 30_000, "kv_heads": 30_000, "sizes": (2, 1)}
     path = tmp_path / "heads.bin.gz"
-    path.write_bytes(network.compressed())
+    path.write_bytes(content_of(15, [block], channels=1))
     with pytest.raises(EvaluatorError, match=r"heads\.bin\.gz: .*too much memory on a board of 25x25"):
         open_network(path, "fp32")
 
 
 def test_absurd_weights_are_refused_quietly(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
     """Finite in the file, infinite once a norm is folded into them."""
-    network = RandomNetwork(8)
-    network.write([{"kind": "ordinary_block"}])
-    content = bytes(network.content)
+    content = bytes(made(8, [{"kind": "ordinary_block"}])[0].content)
     for found in re.finditer(b"@BIN@", content):
         content = content[: found.end()] + np.full(1, 3e38, "<f4").tobytes() + content[found.end() + 4 :]
     path = tmp_path / "absurd.bin.gz"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nets.evaluator import SCORE_COLUMNS, Evaluation, EvaluationRequest
+from nets.evaluator import Evaluation, EvaluationRequest
 from nets.native.convolutions.layers import CONVOLUTION_SPACE
 from nets.native.evaluator import NativeEvaluator
 from nets.native.packed import ALIGNMENT, Packed
@@ -64,14 +64,12 @@ def evaluated(evaluator: NativeEvaluator, request: EvaluationRequest, byte: int)
     Raises FloatingPointError where an output is not finite.
     """
     count, _, height, width = request.spatial.shape
-    area = height * width
-    answer = Evaluation(*(np.zeros((count, wide), np.float32) for wide in (area + 1, 3, SCORE_COLUMNS, area)))
+    answer = Evaluation.zeros(count, height, width)
     evaluation = evaluator.steps(request, answer, count)
     assert evaluation is not None
     guarded = Guarded(byte)
-    packed = evaluation.steps[0].memory[0]
-    run = evaluation.steps[0].arguments
-    moved = _moved(guarded, evaluation.steps[0].memory, _keep_their_content(run, packed))
+    held: Any = evaluation.steps[0].memory
+    moved = _moved(guarded, held, _keep_their_content(evaluation.steps[0].arguments, held[0]))
     copies: dict[int, Any] = {}
 
     def put(value: Any) -> Any:

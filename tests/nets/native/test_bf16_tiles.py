@@ -19,7 +19,8 @@ from nets.native.simd.products import HERE, OUTPUTS
 from nets.native.simd.tile_products import give_up_tiles
 from nobi_machine.jit import kernel
 from tests.nets.graph.test_katago_networks import NESTED, ORDINARY, POOLING, inputs
-from tests.nets.native.networks import RANDOM_BLOCKS, SIZES, check, made, opened, plain
+from tests.nets.native.networks import SIZES, check, opened, plain
+from tests.nets.random_networks import RANDOM_BLOCKS, content_of, made
 
 pytestmark = pytest.mark.usefixtures("own_networks")
 
@@ -89,7 +90,7 @@ def test_networks_beside_their_slow_forward_pass(blocks: list[dict[str, Any]], a
 
 @needs_bf16_tiles
 def test_calibration_takes_bf16_where_it_loses_little(monkeypatch: pytest.MonkeyPatch) -> None:
-    content = made(8)[0].compressed()
+    content = content_of()
     model, reference = load_model(content, "random"), plain(content)
     verdict = calibrate(model, reference)
     assert verdict.in_bf16
@@ -104,7 +105,7 @@ def test_calibration_takes_bf16_where_it_loses_little(monkeypatch: pytest.Monkey
 
 
 def test_a_calibration_from_elsewhere_says_nothing_about_bf16(monkeypatch: pytest.MonkeyPatch) -> None:
-    content = made(8)[0].compressed()
+    content = content_of()
     model, reference = load_model(content, "random"), plain(content)
     verdict = calibrate(model, reference, may_have_bf16=False)
     assert checked_here(verdict, model, reference).in_bf16 == HERE.has_bf16_tiles

@@ -27,8 +27,8 @@ from nets.native.simd.vectors import floats, load_floats, store
 from nets.open import open_network
 from nobi_machine.jit import kernel
 from tests.nets.graph.test_katago_networks import NESTED, ORDINARY, POOLING, inputs
-from tests.nets.native.networks import check, made, needs_kernels, nested, opened
-from tests.nets.random_networks import ACTIVATIONS, RandomNetwork
+from tests.nets.native.networks import check, check_on, model_of, needs_kernels, nested, opened
+from tests.nets.random_networks import ACTIVATIONS, RandomNetwork, content_of, made
 
 pytestmark = pytest.mark.usefixtures("own_networks")
 
@@ -91,11 +91,9 @@ def test_levels(kind: Activation, largest: int) -> None:
 @pytest.mark.parametrize(("name", "activation"), [*product(BLOCKS, ["RELU", "MISH", "SILU"]), ("plain", "IDENTITY")])
 def test_blocks(name: str, activation: str) -> None:
     network, forward = made(15, BLOCKS[name], channels=40, activation=f"ACTIVATION_{activation}", seed=len(name))
-    content = network.compressed()
-    evaluator = opened(content, optimism=0.3)
+    evaluator = opened(network.compressed(), optimism=0.3)
     coarseness = 4.0 if activation == "IDENTITY" else 1.0  # half as many levels, and nothing is ever 0
-    for size in ((9, 9), (7, 4), (25, 13)):
-        check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 0.3), coarseness)
+    check_on(((9, 9), (7, 4), (25, 13)), evaluator, forward, 0.3, coarseness)
 
 
 @needs_kernels
@@ -127,18 +125,15 @@ def test_networks_of_several_activations() -> None:
 
     network.act = mixed.__get__(network)  # type: ignore[method-assign]
     forward = network.write([POOLING, NESTED, ORDINARY])
-    content = network.compressed()
-    evaluator = opened(content, optimism=0.3)
-    for size in ((9, 9), (7, 4)):
-        check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 0.3))
+    evaluator = opened(network.compressed(), optimism=0.3)
+    check_on(((9, 9), (7, 4)), evaluator, forward, 0.3)
 
 
 @needs_kernels
 @pytest.mark.parametrize("kind", ["plain", "nested"])
 def test_boards_together_and_one_by_one(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     nested_ = 14, [NESTED, POOLING_INSIDE]
-    network, _ = made() if kind == "plain" else made(*nested_, channels=40, activation="ACTIVATION_MISH")
-    content = network.compressed()
+    content = content_of() if kind == "plain" else content_of(*nested_, channels=40, activation="ACTIVATION_MISH")
     evaluator = opened(content)
     spatial, global_ = (np.concatenate([each] * 3) for each in inputs(9, 9))
     one_by_one = evaluator.evaluate(EvaluationRequest(spatial, global_))
@@ -153,8 +148,7 @@ def test_boards_together_and_one_by_one(monkeypatch: pytest.MonkeyPatch, kind: s
 
 def test_frames_stay_empty() -> None:
     """Levels that a convolution of 3×3 reads lie in frames of zeros, which nothing else may be written to."""
-    network, _ = made(14, [NESTED, {"kind": "ordinary_block", "size": 1}, ORDINARY], activation="ACTIVATION_MISH")
-    model = load_model(network.compressed(), "random")
+    model = model_of(14, [NESTED, {"kind": "ordinary_block", "size": 1}, ORDINARY], activation="ACTIVATION_MISH")
     packed = pack(model, ranges(model, [inputs(5, 5)]))
     for layer in packed.layers:
         channels, is_framed = packed.buffers[layer["target"]]
@@ -171,8 +165,7 @@ def test_frames_stay_empty() -> None:
 
 @pytest.fixture
 def human() -> tuple[bytes, Any]:
-    network = RandomNetwork(15, channels=24, activation="ACTIVATION_MISH")
-    forward = network.write([NESTED, POOLING], meta=True)
+    network, forward = made(15, [NESTED, POOLING], channels=24, activation="ACTIVATION_MISH", meta=True)
     return network.compressed(), forward
 
 
@@ -211,9 +204,7 @@ def test_profiles_where_they_belong(human: tuple[bytes, Any]) -> None:
     packed = pack(model, ranges(model, [inputs(5, 5)]))
     with pytest.raises(EvaluatorError, match="--human-profile NAME"):
         NativeEvaluator(packed, "random", lambda: evaluator)
-    network, _ = made()
-    content = network.compressed()
-    evaluator = opened(content)
+    evaluator = opened(content_of())
     assert evaluator.attributes.profile is None
     with pytest.raises(EvaluatorError, match="this is none"):
         evaluator.use_profile(parse_profile("rank_5k"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from nets.evaluator import EvaluationRequest, EvaluatorError
-from nets.graph.convert import load_model
 from nets.katago.model import Activation, FloatArray
 from nets.native.calibrate import ranges
 from nets.native.convolutions.packing import Levels, at_places, levels_of
@@ -18,7 +17,8 @@ from nets.native.convolutions.tiling import FINER, LARGEST, reach
 from nets.native.pack import pack
 from nets.native.simd.products import OUTPUTS
 from tests.nets.graph.test_katago_networks import NESTED, ORDINARY, POOLING, inputs
-from tests.nets.native.networks import RANDOM_BLOCKS, SIZES, check, made, needs_kernels, opened
+from tests.nets.native.networks import SIZES, check_on, model_of, needs_kernels, opened
+from tests.nets.random_networks import RANDOM_BLOCKS, content_of, made
 
 pytestmark = pytest.mark.usefixtures("own_networks")
 
@@ -46,8 +46,7 @@ def test_transformed_levels_fit_16_bits(largest: int, fewest: int) -> None:
 )
 def test_no_sum_overflows(blocks: list[dict[str, Any]], activation: str, largest: int) -> None:
     """Whatever the levels are: each is at the end of its range that makes a sum largest."""
-    network, _ = made(14, blocks, channels=64, activation=f"ACTIVATION_{activation}")
-    model = load_model(network.compressed(), "random")
+    model = model_of(14, blocks, channels=64, activation=f"ACTIVATION_{activation}")
     packed = pack(model, ranges(model, [inputs(9, 9)]), largest)
     for before, layer in pairwise(packed.layers):
         levels = Levels(int(before["least"]), int(before["most"]))
@@ -69,27 +68,22 @@ def test_no_sum_overflows(blocks: list[dict[str, Any]], activation: str, largest
 @pytest.mark.parametrize("version", [3, 4, 6, 8, 9, 13, 14, 15, 16, 17])
 def test_versions(version: int) -> None:
     network, forward = made(version)
-    content = network.compressed()
-    evaluator = opened(content, optimism=0.3)
+    evaluator = opened(network.compressed(), optimism=0.3)
     assert (evaluator.attributes.precision, evaluator.attributes.has_optimism) == ("int16", version >= 12)
-    for size in SIZES:
-        check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 0.3))
+    check_on(SIZES, evaluator, forward, 0.3)
 
 
 @needs_kernels
 def test_boards_of_a_single_line() -> None:
     network, forward = made()
-    content = network.compressed()
-    evaluator = opened(content)
-    for size in ((1, 1), (1, 7), (7, 1)):
-        check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size)))
+    evaluator = opened(network.compressed())
+    check_on(((1, 1), (1, 7), (7, 1)), evaluator, forward)
 
 
 @needs_kernels
 def test_optimism_of_each_position() -> None:
     network, forward = made(13)
-    content = network.compressed()
-    evaluator = opened(content)
+    evaluator = opened(network.compressed())
     spatial, global_ = inputs(9, 9)
     mixed = evaluator.evaluate(EvaluationRequest(spatial, global_, np.array([0.0, 0.5, 1.0], np.float32))).policy
     for row, optimism in enumerate((0.0, 0.5, 1.0)):
@@ -98,32 +92,23 @@ def test_optimism_of_each_position() -> None:
 
 @needs_kernels
 def test_workers_at_once() -> None:
-    network, _ = made()
-    content = network.compressed()
-    evaluator = opened(content)
+    evaluator = opened(content_of())
     truth = {size: evaluator.evaluate(EvaluationRequest(*inputs(*size))).policy for size in SIZES}
-    wrong: list[tuple[int, int]] = []
 
     def work(turn: int) -> None:
         for number in range(20):
             size = SIZES[(turn + number) % len(SIZES)]
-            if not np.allclose(evaluator.evaluate(EvaluationRequest(*inputs(*size))).policy, truth[size], atol=1e-5):
-                wrong.append(size)
+            policy = evaluator.evaluate(EvaluationRequest(*inputs(*size))).policy
+            assert np.allclose(policy, truth[size], atol=1e-5), size
 
-    threads = [threading.Thread(target=work, args=(turn,)) for turn in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
 
 
 @needs_kernels
 def test_inputs_in_any_kind_of_array() -> None:
     """Kernels take one kind of array; callers may have another, and keep what they have."""
-    network, _ = made(15)
-    content = network.compressed()
-    evaluator = opened(content)
+    evaluator = opened(content_of(15))
     spatial, global_ = inputs(9, 9)
     shares = np.linspace(0, 1, len(spatial), dtype=np.float32)
     truth = evaluator.evaluate(EvaluationRequest(spatial, global_, shares))
@@ -144,9 +129,7 @@ def _read_only(array: FloatArray) -> FloatArray:
 
 @needs_kernels
 def test_what_exceeds_every_range_is_cut_off() -> None:
-    network, _ = made()
-    content = network.compressed()
-    evaluator = opened(content)
+    evaluator = opened(content_of())
     spatial, global_ = inputs(9, 9)
     evaluation = evaluator.evaluate(EvaluationRequest(spatial * 1000, global_ * 1000))
     assert all(np.isfinite(each).all() for each in evaluation)
@@ -156,9 +139,7 @@ def test_what_exceeds_every_range_is_cut_off() -> None:
 
 @needs_kernels
 def test_boards_that_no_network_knows() -> None:
-    network, _ = made()
-    content = network.compressed()
-    evaluator = opened(content)
+    evaluator = opened(content_of())
     spatial, global_ = inputs(9, 9)
     with pytest.raises(EvaluatorError, match="21 planes"):
         evaluator.evaluate(EvaluationRequest(spatial[:, 1:], global_))

@@ -11,7 +11,8 @@ from nets.evaluator import EvaluationRequest
 from nets.native.evaluator import NativeEvaluator
 from tests.nets.graph.test_katago_networks import ATTENTION, FEED_FORWARD, NESTED, ORDINARY, POOLING, inputs
 from tests.nets.native import guarded
-from tests.nets.native.networks import made, needs_kernels, nested, opened
+from tests.nets.native.networks import needs_kernels, nested, opened
+from tests.nets.random_networks import content_of
 
 pytestmark = pytest.mark.usefixtures("own_networks")
 
@@ -22,7 +23,7 @@ TRUNKS: dict[str, list[dict[str, Any]]] = {
 
 
 def network(kind: str) -> NativeEvaluator:
-    return opened(made(15, TRUNKS[kind], channels=40)[0].compressed())
+    return opened(content_of(15, TRUNKS[kind], channels=40))
 
 
 def request(batch: int, size: tuple[int, int]) -> EvaluationRequest:

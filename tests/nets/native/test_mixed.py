@@ -21,7 +21,18 @@ from nets.native.pack import pack, unknown_to_kernels
 from nets.native.transformers.packing import Int8Parts
 from nets.native.transformers.rounding import rounded
 from tests.nets.graph.test_katago_networks import ATTENTION, DEEP, FEED_FORWARD, ORDINARY, POOLING, inputs
-from tests.nets.native.networks import OF_BYTES, SIZES, check, made, needs_int8, needs_kernels, nested, opened, plain
+from tests.nets.native.networks import (
+    OF_BYTES,
+    SIZES,
+    check_on,
+    model_of,
+    needs_int8,
+    needs_kernels,
+    nested,
+    opened,
+    plain,
+)
+from tests.nets.random_networks import content_of, made
 
 pytestmark = pytest.mark.usefixtures("own_networks")
 
@@ -46,8 +57,7 @@ BLOCKS: dict[str, list[dict[str, Any]]] = {
 def test_blocks(name: str) -> None:
     network, forward = made(17, BLOCKS[name], channels=20, activation="ACTIVATION_SILU", seed=len(name))
     evaluator = opened(network.compressed(), optimism=0.3)
-    for size in ((9, 9), (7, 4), (2, 2), (13, 19)):
-        check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 0.3))
+    check_on(((9, 9), (7, 4), (2, 2), (13, 19)), evaluator, forward, 0.3)
 
 
 _convolutions = st.sampled_from([ORDINARY, POOLING, POINT])
@@ -89,8 +99,7 @@ def test_any_blocks(
 @needs_kernels
 def test_limits_on_positions_of_games() -> None:
     """What int16 may lose of fp32 by onnxruntime, on positions of games."""
-    network, _ = made(15, [*BLOCKS["beside"], *BLOCKS["pooling beside attention"]], channels=32, tip="rms")
-    content = network.compressed()
+    content = content_of(15, [*BLOCKS["beside"], *BLOCKS["pooling beside attention"]], channels=32, tip="rms")
     model, reference = load_model(content, "random"), plain(content)
     kept = few_recorded(scratch_for(reference))
     packed = pack(model, ranges(model, kept))
@@ -107,15 +116,15 @@ def test_matrices_in_bytes_beside_convolutions() -> None:
     inside = [f"block{label}_{name}" for label in ("0", "2", "3_1") for name in ("first", "second")]
     assert sorted(matrices) == [*inside, "block3_widen"]
     evaluator = opened(content, in_int8=Int8Parts(matrices, (), ()))
-    for size in SIZES:
-        check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 1.0), coarseness=OF_BYTES)
+    check_on(SIZES, evaluator, forward, 1.0, coarseness=OF_BYTES)
 
 
 @needs_kernels
 def test_batches() -> None:
     """One by one, and as many together as points make worth it."""
-    network, _ = made(15, [nested(ORDINARY, ATTENTION, middle=34), POOLING, FEED_FORWARD], tip="rms_spatial")
-    evaluator = opened(network.compressed())
+    evaluator = opened(
+        content_of(15, [nested(ORDINARY, ATTENTION, middle=34), POOLING, FEED_FORWARD], tip="rms_spatial")
+    )
     spatial, global_ = (np.concatenate([each] * 3) for each in inputs(9, 9))
     for count in (1, 4, 9):
         whole = evaluator.evaluate(EvaluationRequest(spatial[:count], global_[:count]))
@@ -128,8 +137,7 @@ def test_batches() -> None:
 def test_runs() -> None:
     """The ends of a bottleneck go with the blocks beside them, so that there are few runs."""
     blocks = [ORDINARY, nested(ORDINARY, ATTENTION, FEED_FORWARD), FEED_FORWARD, nested(nested(ATTENTION, ORDINARY))]
-    network, _ = made(15, blocks)
-    model = load_model(network.compressed(), "random")
+    model = model_of(15, blocks)
     order = list(steps(model.trunk.blocks))
     assert [step.stream for step in order] == [0, 0, 1, 1, 1, 1, 0, 0, 1, 2, 2, 2, 1]
     packed = pack(model, ranges(model, [inputs(5, 5)]))

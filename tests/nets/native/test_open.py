@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,10 @@ import pytest
 
 from nets.devices import USUAL_BATCH
 from nets.evaluator import ConstantEvaluator, EvaluationRequest, EvaluatorError
+from nets.features import Scratch, scratch_for
 from nets.graph.convert import load_model
 from nets.katago.model import AttentionBlock
-from nets.loss import compare, few_recorded, reason_against
+from nets.loss import Positions, compare, few_recorded, reason_against
 from nets.native.calibrate import SURE, Verdict, affordable, calibrate, checked_here, from_bytes
 from nets.native.convolutions.tiling import FINER, LARGEST
 from nets.native.evaluator import NativeEvaluator
@@ -29,10 +30,10 @@ from nets.native.transformers.rounding import choices as all_choices
 from nets.native.transformers.rounding import rounded
 from nets.open import check_network, open_network
 from tests.conftest import REPOSITORY
-from tests.nets.golden import COLOURS, encoded, game_of, new_scratch, positions
+from tests.nets.golden import COLOURS, encode_with, game_of, positions
 from tests.nets.graph.test_katago_networks import ATTENTION, FEED_FORWARD, ORDINARY, POOLING, inputs
-from tests.nets.native.networks import made, needs_int8, needs_kernels, opened, plain
-from tests.nets.random_networks import RandomNetwork
+from tests.nets.native.networks import model_of, needs_int8, needs_kernels, opened, plain
+from tests.nets.random_networks import content_of
 
 pytestmark = pytest.mark.usefixtures("own_networks")
 
@@ -44,7 +45,7 @@ BLOCKS: dict[str, list[dict[str, Any]]] = {
 
 
 def test_a_verdict_survives_its_file() -> None:
-    model = load_model(made(15, BLOCKS["mixed"], channels=16)[0].compressed(), "random")
+    model = model_of(15, BLOCKS["mixed"], channels=16)
     inputs, outputs = 16, 4 * 8 + 2 * 8 + 2 * 3
     weights = np.random.default_rng(1).integers(-127, 128, (inputs, outputs), np.int8)
     matrix = Int8Matrix(np.linspace(0, 1, inputs, dtype=np.float32), weights, np.full(outputs, 0.02, np.float32))
@@ -77,9 +78,8 @@ def auto(monkeypatch: pytest.MonkeyPatch) -> None:
 def path(request: pytest.FixtureRequest, tmp_path: Path, auto: None) -> Path:
     """A network of each kind."""
     kind = request.param
-    network, _ = made(8 if kind == "convolutions" else 15, BLOCKS[kind], channels=16)
     path = tmp_path / "network.bin.gz"
-    path.write_bytes(network.compressed())
+    path.write_bytes(content_of(8 if kind == "convolutions" else 15, BLOCKS[kind], channels=16))
     return path
 
 
@@ -133,16 +133,15 @@ def test_auto_goes_on_and_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.usefixtures("auto")
 def test_what_is_tried_where_too_much_is_lost(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """First bf16 for convolutions, then 16 bits instead of 8, then finer levels."""
-    model = load_model(made(15, BLOCKS[kind], channels=16)[0].compressed(), "random")
+    content = content_of(15, BLOCKS[kind], channels=16)
+    model, reference = load_model(content, "random"), plain(content)
     choices = len(all_choices(model, rounded(model, [inputs(7, 4)], without_attention=IN_GROUPS) if HAS_INT8 else {}))
     tries = choices if kind == "transformer" else (2 + HERE.has_bf16_tiles) * choices
-    network, _ = made(15, BLOCKS[kind], channels=16)
-    content = network.compressed()
     if kind == "convolutions":
-        assert calibrate(load_model(content, "random"), plain(content)).largest == LARGEST
+        assert calibrate(model, reference).largest == LARGEST
     answers = ["its lead is wrong"] * (tries - 1) + ["", "it is slow"]
     monkeypatch.setattr("nets.native.calibrate.reason_against", lambda *_, **__: answers.pop(0))
-    verdict = calibrate(load_model(content, "random"), plain(content))
+    verdict = calibrate(model, reference)
     assert not answers
     assert not verdict.in_bf16
     assert (any(verdict.in_int8), verdict.reason_against) == (False, "it is slow")
@@ -162,10 +161,8 @@ def test_processors_without_vectors(path: Path, monkeypatch: pytest.MonkeyPatch)
 @needs_kernels
 @pytest.mark.usefixtures("auto")
 def test_unsuitable_networks(tmp_path: Path) -> None:
-    network = RandomNetwork(14, activation="ACTIVATION_MISH")
-    network.write([{"kind": "ordinary_block", "dilation": 2}])
     path = tmp_path / "dilated.bin.gz"
-    path.write_bytes(network.compressed())
+    path.write_bytes(content_of(14, [{"kind": "ordinary_block", "dilation": 2}], activation="ACTIVATION_MISH"))
     assert open_network(path, "auto").attributes.precision == "fp32"
     for function in (open_network, check_network):
         with pytest.raises(EvaluatorError, match=r"dilated\.bin\.gz: int16 is only for"):
@@ -181,11 +178,23 @@ def test_networks_of_convolutions_compile_nothing_of_transformers() -> None:
         "from tests.nets.native.networks import *\n"
         "evaluator.run_network = numba.njit(error_model='numpy')(network.run_network.py_func)\n"
         "from nets.evaluator import EvaluationRequest\n"
-        "opened(made()[0].compressed()).evaluate(EvaluationRequest(*inputs(9, 9)))\n"
+        "opened(content_of()).evaluate(EvaluationRequest(*inputs(9, 9)))\n"
         "assert network.run_layers.signatures\n"
         "assert not network.run_blocks.signatures\n"
     )
     subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, check=True, timeout=300)
+
+
+def golden_batches(path: Path, every: int, scratch: Scratch) -> list[Positions]:
+    """One in `every` of the golden positions of a file, those of boards of one size together."""
+    by_size: dict[tuple[int, int], list[tuple[np.ndarray, np.ndarray]]] = {}
+    for row in islice(positions(path), 0, None, every):
+        entry = encode_with(game_of(row), scratch, COLOURS[row["to_play"]])
+        by_size.setdefault(tuple(row["size"]), []).append(entry)
+    return [
+        (np.stack(planes), np.stack(numbers))
+        for planes, numbers in (zip(*each, strict=True) for each in by_size.values())
+    ]
 
 
 STRICTER = {"winrate_mean": 0.002, "winrate_p99": 0.01, "lead_mean": 0.1, "policy_kl": 0.001, "other_top_moves": 0.02}
@@ -201,13 +210,9 @@ def test_limits_on_golden_positions(shared: Callable[[str], Path]) -> None:
     verdict = calibrate(model, reference)
     assert verdict.reason_against == ""
     packed = pack(model, verdict.highest)
-    scratch = new_scratch(reference.attributes.pass_alive_under_suicide)
-    by_size: dict[tuple[int, int], list[tuple[np.ndarray, np.ndarray]]] = {}
-    for row in list(positions(shared("golden/g170-b6c96.jsonl.gz")))[::3]:
-        by_size.setdefault(tuple(row["size"]), []).append(encoded(game_of(row), COLOURS[row["to_play"]], scratch))
-    batches = [tuple(np.stack(each) for each in zip(*entries, strict=True)) for entries in by_size.values()]
+    batches = golden_batches(shared("golden/g170-b6c96.jsonl.gz"), 3, scratch_for(reference))
     candidate = NativeEvaluator(packed, "g170", lambda: reference)
-    loss, _ = compare(reference, candidate, batches)  # type: ignore[arg-type]
+    loss, _ = compare(reference, candidate, batches)
     for name, limit in STRICTER.items():
         assert getattr(loss, name) <= limit, loss
 
@@ -237,39 +242,35 @@ def test_limits_of_transformers_on_golden_positions(
     verdict = calibrate(model, reference)
     assert verdict.reason_against == ""
     assert HAS_INT8 or not any(verdict.in_int8)
-    scratch = new_scratch(reference.attributes.pass_alive_under_suicide)
-    by_size: dict[tuple[int, int], list[tuple[np.ndarray, np.ndarray]]] = {}
-    for row in list(positions(shared(f"golden/{golden}.jsonl.gz")))[::every]:
-        by_size.setdefault(tuple(row["size"]), []).append(encoded(game_of(row), COLOURS[row["to_play"]], scratch))
-    batches = [tuple(np.stack(each) for each in zip(*entries, strict=True)) for entries in by_size.values()]
+    batches = golden_batches(shared(f"golden/{golden}.jsonl.gz"), every, scratch_for(reference))
     for in_int8, tolerance in ((verdict.in_int8, 1.0), (NO_INT8, in_shorts)):
         packed = pack(model, verdict.highest, verdict.largest, in_int8)
         candidate = NativeEvaluator(packed, net, lambda: reference)
-        loss, _ = compare(reference, candidate, batches)  # type: ignore[arg-type]
+        loss, _ = compare(reference, candidate, batches)
         assert reason_against(loss, 0.0, tolerance) == "", loss
 
 
 @pytest.mark.parametrize(("seconds", "kept"), [(0.0, [7, 5, 2]), (0.1, [4, 3, 2]), (1e6, [3, 3, 2])])
 def test_positions_that_a_machine_can_afford(monkeypatch: pytest.MonkeyPatch, seconds: float, kept: list[int]) -> None:
     """A clock may be too coarse to see an evaluation, and a machine so slow that it could afford none."""
-    clock = itertools.count(0.0, seconds)
+    clock = count(0.0, seconds)
     monkeypatch.setattr("nets.native.calibrate.time.thread_time", lambda: next(clock))
     monkeypatch.setattr("nets.native.calibrate.EVALUATING_SECONDS", 0.75)
-    positions = [(np.zeros((count, 22, 1, 3), np.float32), np.zeros((count, 19), np.float32)) for count in (7, 5, 2)]
+    positions = [(np.zeros((each, 22, 1, 3), np.float32), np.zeros((each, 19), np.float32)) for each in (7, 5, 2)]
     assert [len(spatial) for spatial, _ in affordable(positions, ConstantEvaluator())] == kept
 
 
 @needs_int8
 def test_a_choice_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is off in leads that decide a game speaks neither against 8 bits nor, in the end, against the whole."""
-    network, _ = made(15, BLOCKS["transformer"], channels=16)
-    content = network.compressed()
+    content = content_of(15, BLOCKS["transformer"], channels=16)
+    model, reference = load_model(content, "random"), plain(content)
     loss = replace(SURE, lead_mean=0.4)
     monkeypatch.setattr("nets.native.calibrate.compare_answers", lambda *_: (loss, 0.5))
-    verdict = calibrate(load_model(content, "random"), plain(content))
+    verdict = calibrate(model, reference)
     assert any(verdict.in_int8)
     assert verdict.reason_against == ""
-    assert checked_here(verdict, load_model(content, "random"), plain(content)).reason_against == ""
+    assert checked_here(verdict, model, reference).reason_against == ""
 
 
 def weights_of(part: Any) -> int:
@@ -283,7 +284,7 @@ def weights_of(part: Any) -> int:
 def test_a_search_asks_for_one_position_at_a_time_where_that_takes_long(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    content = made(8 if kind == "convolutions" else 15, BLOCKS[kind], channels=16)[0].compressed()
+    content = content_of(8 if kind == "convolutions" else 15, BLOCKS[kind], channels=16)
     model = load_model(content, "random")
     weights = sum(weights_of(asdict(part)) for part in (model.trunk.stem, *model.trunk.blocks))
     attention = [block for block in model.trunk.blocks if isinstance(block, AttentionBlock)]

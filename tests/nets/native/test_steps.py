@@ -7,29 +7,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nets.evaluator import SCORE_COLUMNS, Evaluation, EvaluationRequest
+from nets.evaluator import Evaluation, EvaluationRequest
 from nets.native.evaluator import NativeEvaluator
 from nobi_machine.fused_call import Given, fuse
-from tests.nets.graph.test_katago_networks import inputs
-from tests.nets.native.networks import made, needs_kernels, opened
-from tests.nets.native.test_transformers import ATTENTION, FEED_FORWARD
+from tests.nets.graph.test_katago_networks import ATTENTION, FEED_FORWARD, inputs
+from tests.nets.native.networks import needs_kernels, opened
+from tests.nets.random_networks import content_of
 
 BOARDS = 4
 
 
 def network(kind: str) -> NativeEvaluator:
-    if kind == "convolutions":
-        return opened(made()[0].compressed())
-    return opened(made(15, [ATTENTION, FEED_FORWARD])[0].compressed())
+    return opened(content_of() if kind == "convolutions" else content_of(15, [ATTENTION, FEED_FORWARD]))
 
 
 def batch(height: int, width: int) -> tuple[EvaluationRequest, Evaluation]:
     """Four positions, and arrays for what is said of them."""
     spatial, global_ = (np.resize(each, (BOARDS, *each.shape[1:])) for each in inputs(height, width))
     spatial[:, 1] = np.random.default_rng(1).integers(0, 2, (BOARDS, height, width))
-    area = height * width
-    own = Evaluation(*(np.zeros((BOARDS, wide), np.float32) for wide in (area + 1, 3, SCORE_COLUMNS, area)))
-    return EvaluationRequest(spatial, global_, np.linspace(0, 1, BOARDS, dtype=np.float32)), own
+    request = EvaluationRequest(spatial, global_, np.linspace(0, 1, BOARDS, dtype=np.float32))
+    return request, Evaluation.zeros(BOARDS, height, width)
 
 
 @needs_kernels

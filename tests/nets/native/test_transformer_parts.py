@@ -6,7 +6,6 @@ import numba
 import numpy as np
 import pytest
 
-from nets.graph.convert import load_model
 from nets.native.pack import pack
 from nets.native.packed import aligned
 from nets.native.simd.products import multiply_rows
@@ -34,8 +33,7 @@ from nets.native.transformers.products import (
 from nets.native.transformers.rows import BYTE_ZERO, SHORT_LEVELS
 from nobi_machine.jit import kernel
 from tests.nets.graph.test_katago_networks import ATTENTION, FEED_FORWARD
-from tests.nets.native.networks import needs_int8, needs_kernels
-from tests.nets.random_networks import RandomNetwork
+from tests.nets.native.networks import model_of, needs_int8, needs_kernels
 
 
 @kernel
@@ -191,9 +189,7 @@ def test_values_of_bytes_take_over_what_is_lost() -> None:
 
 def test_no_sum_overflows() -> None:
     """Whatever the levels are: each is at the end of its range that makes a sum largest."""
-    network = RandomNetwork(15, channels=64)
-    network.write([ATTENTION, FEED_FORWARD])
-    packed = pack(load_model(network.compressed(), "random"), {})
+    packed = pack(model_of(15, [ATTENTION, FEED_FORWARD], channels=64), {})
     for matrix in packed.matrices:
         count = int(matrix["inputs"] * matrix["outputs"])
         flat = packed.parameters[matrix["weights"] :].view(np.int16)[:count].astype(np.int64)

@@ -21,8 +21,18 @@ from nets.native.transformers.products import ATTENDS_INT8, HAS_INT8, IN_GROUPS
 from nets.native.transformers.rounding import choices, recorded, rounded
 from tests.conftest import REPOSITORY
 from tests.nets.graph.test_katago_networks import ATTENTION, FEED_FORWARD, inputs
-from tests.nets.native.networks import OF_BYTES, SIZES, check, needs_int8, needs_kernels, nested, opened
-from tests.nets.random_networks import RandomNetwork
+from tests.nets.native.networks import (
+    OF_BYTES,
+    SIZES,
+    check,
+    check_on,
+    model_of,
+    needs_int8,
+    needs_kernels,
+    nested,
+    opened,
+)
+from tests.nets.random_networks import content_of, made
 
 SILU = "ACTIVATION_SILU"
 NESTED = nested(ATTENTION, FEED_FORWARD, middle=12)
@@ -49,13 +59,11 @@ pytestmark = pytest.mark.usefixtures("own_networks")
     ids=lambda blocks: f"{len(blocks)}-{'-'.join(str(value) for value in blocks[0].values())}",
 )
 def test_blocks(blocks: list[dict[str, Any]]) -> None:
-    network = RandomNetwork(17, activation=SILU, channels=20)
-    forward = network.write(blocks, tip="rms")
+    network, forward = made(17, blocks, activation=SILU, channels=20, tip="rms")
     evaluator = opened(network.compressed(), optimism=0.3)
     attributes = evaluator.attributes
     assert (attributes.precision, attributes.provider, attributes.has_optimism) == ("int16", "native", True)
-    for size in SIZES:
-        check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 0.3))
+    check_on(SIZES, evaluator, forward, 0.3)
 
 
 @needs_kernels
@@ -65,19 +73,17 @@ def test_versions_and_tips(version: int, tip: str) -> None:
     if version < 15 and tip != "batch":
         pytest.skip("this version has no such tip")
     activation = {14: "ACTIVATION_MISH", 17: "ACTIVATION_IDENTITY"}.get(version, "ACTIVATION_RELU")
-    network = RandomNetwork(version, activation=activation, channels=40, seed=version)
-    forward = network.write([ATTENTION, FEED_FORWARD, NESTED], tip=tip)
+    blocks = [ATTENTION, FEED_FORWARD, NESTED]
+    network, forward = made(version, blocks, activation=activation, channels=40, seed=version, tip=tip)
     evaluator = opened(network.compressed(), optimism=0.3)
-    for size in ((9, 9), (7, 4)):
-        check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 0.3))
+    check_on(((9, 9), (7, 4)), evaluator, forward, 0.3)
 
 
 @needs_int8
 @pytest.mark.parametrize("gated", [True, False])
 def test_blocks_in_bytes(gated: bool) -> None:
-    network = RandomNetwork(15, channels=32, seed=1)
     block = {**FEED_FORWARD, "gated": gated}
-    forward = network.write([ATTENTION, FEED_FORWARD, block, ATTENTION, block])
+    network, forward = made(15, [ATTENTION, FEED_FORWARD, block, ATTENTION, block], channels=32, seed=1)
     content = network.compressed()
     model = load_model(content, "random")
     matrices = rounded(model, [inputs(9, 9, seed=1), inputs(7, 4, seed=1)], without_attention=IN_GROUPS)
@@ -95,9 +101,7 @@ def test_inputs_of_unequal_sizes_lose_little_in_bytes() -> None:
     """Some inputs are large and have small weights: then each row's step is small only by the factors of inputs."""
     losses = []
     for spread in (0.0, 0.7):
-        network = RandomNetwork(15, channels=64, seed=1)
-        network.write([FEED_FORWARD, FEED_FORWARD])
-        model = load_model(network.compressed(), "random")
+        model = model_of(15, [FEED_FORWARD, FEED_FORWARD], channels=64, seed=1)
         block = model.trunk.blocks[1]
         assert isinstance(block, FeedForwardBlock)
         assert block.gate is not None
@@ -117,9 +121,7 @@ def test_inputs_of_unequal_sizes_lose_little_in_bytes() -> None:
 
 def test_choices_of_matrices_in_bytes() -> None:
     """From all but the first block of each kind to none: earlier attention blocks get 16 bits before later ones."""
-    network = RandomNetwork(15, channels=32, seed=1)
-    network.write([ATTENTION, FEED_FORWARD, FEED_FORWARD, *[ATTENTION] * 4])
-    model = load_model(network.compressed(), "random")
+    model = model_of(15, [ATTENTION, FEED_FORWARD, FEED_FORWARD, *[ATTENTION] * 4], channels=32, seed=1)
     found = choices(model, rounded(model, [inputs(7, 4, seed=1)]))
     taken = [" ".join(sorted(name.removeprefix("block") for name in choice.matrices)) for choice in found]
     later, attention = ("block3", "block4", "block5", "block6"), ("block0", "block3", "block4", "block5", "block6")
@@ -153,8 +155,7 @@ def test_choices_of_matrices_in_bytes() -> None:
 )
 def test_attention_in_bytes(attention: dict[str, object]) -> None:
     """Scores, mixes, and both, on boards whose points fill blocks of keys and that leave some over."""
-    network = RandomNetwork(15, channels=32, seed=3)
-    forward = network.write([attention, attention])
+    network, forward = made(15, [attention, attention], channels=32, seed=3)
     content = network.compressed()
     shorts, labels = opened(content), ("block0", "block1")
     for scores, mixes in ((labels, ()), ((), labels), (labels, labels)):
@@ -167,8 +168,7 @@ def test_attention_in_bytes(attention: dict[str, object]) -> None:
 
 def test_which_matrices_in_bottlenecks_get_bytes() -> None:
     """With fewer and fewer of their ends: no beginnings, then no earlier ends."""
-    network = RandomNetwork(15, channels=40, seed=1)
-    forward = network.write([NESTED, NESTED])
+    network, forward = made(15, [NESTED, NESTED], channels=40, seed=1)
     content = network.compressed()
     model = load_model(content, "random")
     matrices = rounded(model, [inputs(9, 9, seed=1), inputs(7, 4, seed=1)])
@@ -178,9 +178,7 @@ def test_which_matrices_in_bottlenecks_get_bytes() -> None:
     found = [[name for name in choice.matrices if name in ends] for choice in choices(model, matrices)]
     assert [list(each) for each in dict.fromkeys(map(tuple, found))] == [ends[1:], ends[1::2], ends[3:], []]
     if HAS_INT8:
-        for size in SIZES:
-            ours = opened(content, in_int8=Int8Parts(matrices, (), ())).evaluate(EvaluationRequest(*inputs(*size)))
-            check(ours, forward(*inputs(*size), 1.0), coarseness=OF_BYTES)
+        check_on(SIZES, opened(content, in_int8=Int8Parts(matrices, (), ())), forward, coarseness=OF_BYTES)
 
 
 @needs_kernels
@@ -188,10 +186,8 @@ def test_which_matrices_in_bottlenecks_get_bytes() -> None:
 @pytest.mark.parametrize("mixes", [(), ("block0", "block1")])
 def test_what_is_no_number_in_a_position(scores: tuple[str, ...], mixes: tuple[str, ...]) -> None:
     """It is refused, and the next position is none the worse, though attention leaves places unused."""
-    network = RandomNetwork(15, channels=32, seed=3)
     heads = [{**ATTENTION, "heads": number, "kv_heads": number, "sizes": (34, 5 * number)} for number in (3, 1)]
-    network.write(heads)
-    evaluator = opened(network.compressed(), in_int8=Int8Parts({}, scores, mixes))
+    evaluator = opened(content_of(15, heads, channels=32, seed=3), in_int8=Int8Parts({}, scores, mixes))
     spatial, global_ = inputs(9, 9)
     expected = evaluator.evaluate(EvaluationRequest(spatial, global_))
     wrong = spatial.copy()
@@ -207,9 +203,7 @@ def test_what_is_no_number_in_a_position(scores: tuple[str, ...], mixes: tuple[s
 @pytest.mark.parametrize("part", ["query", "key"])
 def test_queries_and_keys_beyond_floats(scores: tuple[str, ...], factor: float, part: str) -> None:
     """Their products would be, so they are refused whatever their levels."""
-    network = RandomNetwork(15, channels=32, seed=3)
-    network.write([ATTENTION])
-    model = load_model(network.compressed(), "random")
+    model = model_of(15, [ATTENTION], channels=32, seed=3)
     block = model.trunk.blocks[0]
     assert isinstance(block, AttentionBlock)
     getattr(block, part)[:, 0] *= np.float32(factor)
@@ -222,9 +216,7 @@ def test_queries_and_keys_beyond_floats(scores: tuple[str, ...], factor: float, 
 @pytest.mark.parametrize("activation", [SILU, "ACTIVATION_RELU"])
 @pytest.mark.parametrize("part", ["norm", "narrow", "inner", "after", "widen"])
 def test_what_is_no_number_inside_a_bottleneck(activation: str, part: str) -> None:
-    network = RandomNetwork(17, channels=20, activation=activation)
-    network.write([FEED_FORWARD, NESTED])
-    model = load_model(network.compressed(), "random")
+    model = model_of(17, [FEED_FORWARD, NESTED], channels=20, activation=activation)
     block = model.trunk.blocks[1]
     assert isinstance(block, BottleneckBlock)
     inner = block.blocks[0]
@@ -239,9 +231,8 @@ def test_what_is_no_number_inside_a_bottleneck(activation: str, part: str) -> No
 
 @needs_kernels
 def test_what_is_absurd() -> None:
-    network = RandomNetwork(15)
-    network.write([ATTENTION, FEED_FORWARD])
-    evaluator = opened(network.compressed())
+    content = content_of(15, [ATTENTION, FEED_FORWARD])
+    evaluator = opened(content)
     spatial, global_ = inputs(9, 9)
     assert all(
         np.isfinite(each).all() for each in evaluator.evaluate(EvaluationRequest(spatial * 1000, global_ * 1000))
@@ -249,12 +240,8 @@ def test_what_is_absurd() -> None:
     for absurd in (np.nan, np.inf, 3e38):
         with pytest.raises(EvaluatorError, match="random: an output is not finite"):
             evaluator.evaluate(EvaluationRequest(spatial, np.full_like(global_, absurd)))
-    with pytest.raises(EvaluatorError, match="21 planes"):
-        evaluator.evaluate(EvaluationRequest(spatial[:, 1:], global_))
-    network = RandomNetwork(15)
-    network.write([ATTENTION, FEED_FORWARD])
-    for part in range(len(load_model(network.compressed(), "random").trunk.blocks) + 1):
-        model = load_model(network.compressed(), "random")
+    for part in range(3):
+        model = load_model(content, "random")
         block = model.trunk.blocks[part - 1]
         assert isinstance(block, (AttentionBlock, FeedForwardBlock))
         (model.trunk.stem.weights if part == 0 else block.norm)[0] = np.inf
@@ -276,9 +263,7 @@ def test_processors_with_narrower_vectors() -> None:
         "from tests.nets.native.test_blocks import BLOCKS, made\n"
         "for blocks, tip in ((BLOCKS['wide'], 'batch'), ([ATTENTION, FEED_FORWARD, NESTED], 'rms')):\n"
         "    network, forward = made(17, blocks, activation=SILU, channels=70, tip=tip)\n"
-        "    evaluator = opened(network.compressed())\n"
-        "    for size in SIZES:\n"
-        "        check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 1.0))\n"
+        "    check_on(SIZES, opened(network.compressed()), forward)\n"
         "from tests.nets.native.test_transformer_parts import *\n"
         "test_fade(1)\n"
         "test_shares(81, 40.0)\n"

@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nets.graph.convert import load_model
 from nets.native.order import MOST_STREAMS
 from nets.native.pack import unknown_to_kernels, unsupported_reason, weight_bytes
 from tests.nets.graph.test_katago_networks import ATTENTION, FEED_FORWARD, NESTED, ORDINARY
-from tests.nets.native.networks import made, needs_kernels, nested
-from tests.nets.random_networks import RandomNetwork
+from tests.nets.native.networks import model_of, needs_kernels, nested
 
 
 def too_deep(inner: str) -> dict[str, Any]:
@@ -39,17 +37,14 @@ def too_deep(inner: str) -> dict[str, Any]:
 )
 @needs_kernels
 def test_what_cannot_be_packed(blocks: list[dict[str, Any]], reason: str) -> None:
-    network = RandomNetwork(15)
-    network.write(blocks)
-    model = load_model(network.compressed(), "random")
+    model = model_of(15, blocks)
     assert unknown_to_kernels(model)
     assert reason in unsupported_reason(model)
 
 
 @needs_kernels
 def test_networks_that_are_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    network, _ = made(15, [ORDINARY, ATTENTION], channels=64)
-    model = load_model(network.compressed(), "random")
+    model = model_of(15, [ORDINARY, ATTENTION], channels=64)
     assert not unknown_to_kernels(model)
     monkeypatch.setattr("nets.native.pack.MOST_BYTES", weight_bytes(model) - 1)
     assert "MiB" in unsupported_reason(model)
@@ -58,8 +53,7 @@ def test_networks_that_are_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_matrix_that_is_too_large() -> None:
-    network, _ = made(15, [ATTENTION])
-    model = load_model(network.compressed(), "random")
+    model = model_of(15, [ATTENTION])
     assert not unknown_to_kernels(model)
     wide = np.broadcast_to(np.float32(0), (8, 8 << 20))
     object.__setattr__(model.trunk.blocks[0], "query", wide)

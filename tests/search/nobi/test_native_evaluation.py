@@ -17,7 +17,8 @@ from search.nobi.memory.workspace import Workspace
 from search.nobi.parameters import SearchParameters
 from search.nobi.search import Search
 from search.request import Limits, SearchRequest
-from tests.nets.native.networks import made, needs_kernels, opened
+from tests.nets.native.networks import needs_kernels, opened
+from tests.nets.random_networks import made
 
 PARAMETERS = SearchParameters(workers=1, batch=3, memory=16, cache_memory=1, seed=7)
 
