@@ -20,9 +20,8 @@ from gtp_engine.web import requests
 from gtp_engine.web.counting import Count
 from gtp_engine.web.engine import Engine
 from gtp_engine.web.game import ANALYSE, ON_TIME, PLAY, OpenGame
-from gtp_engine.web.levels import LEVELS
+from gtp_engine.web.levels import LEVELS, RANKS, require_level
 from gtp_engine.web.problems import OPEN, RIGHT, SHOWN, SOLVED_LOSS, WRONG, Asked, Problems
-from gtp_engine.web.ranks import RANKS, require_level
 from gtp_engine.web.refusals import Refusal, said_of
 from gtp_engine.web.reviewing import GameReview, Interrupted
 from gtp_engine.web.shared import SharedGame
@@ -183,7 +182,7 @@ class Contest:
                     self._engine.interrupt()
                     self._end(_won_by(opponent(node.to_play), ON_TIME))
 
-        self._flag = threading.Timer(max(0.0, game.clock.seconds_left()), flag)
+        self._flag = threading.Timer(min(max(0.0, game.clock.seconds_left()), threading.TIMEOUT_MAX), flag)
         self._flag.daemon = True
         self._flag.start()
 
@@ -204,12 +203,6 @@ class Contest:
         future.add_done_callback(report)
         return future
 
-    def _imitate(self, game: OpenGame, position: Game, stop: threading.Event) -> tuple[int, SearchResult]:
-        """A move as people of a rank play it, and the search that found it."""
-        clock = None if game.clock is None else game.clock.clock
-        decision = self._engine.imitate(RANKS[game.level], position, clock, stop)
-        return decision.point, decision.result
-
     def _reply(self, game: OpenGame, node: Node, position: Game, is_to_be_judged: bool, stop: threading.Event) -> None:
         """Say what the person's move has lost, where that is taught, and answer it unless it may be taken back. A
         task."""
@@ -221,8 +214,7 @@ class Contest:
             if not self._goes_on_at(game, node) or game.offer is not None or game.is_asked:
                 return
             self._start_clock()
-        move = self._imitate if game.level in RANKS else self._move
-        point, result = move(game, position, stop)
+        point, result = self._move(game, position, stop)
         with self._shared.lock:
             if not self._goes_on_at(game, node):
                 return
@@ -234,8 +226,11 @@ class Contest:
 
     def _move(self, game: OpenGame, position: Game, stop: threading.Event) -> tuple[int, SearchResult]:
         """The engine's move, PASS or RESIGN, and the search that found it."""
-        clock, colour = game.clock, position.to_play
-        self._engine.sit_down(position, None if clock is None else clock.clock)
+        clock, colour = None if game.clock is None else game.clock.clock, position.to_play
+        if game.level in RANKS:
+            decision = self._engine.imitate(RANKS[game.level], position, clock, stop)
+            return decision.point, decision.result
+        self._engine.sit_down(position, clock)
         session = self._engine.session
         strength = LEVELS[game.level].strength(position, session.player)
         if strength is None:
@@ -260,10 +255,9 @@ class Contest:
         """Search a position, unless it was searched as long, and keep what that says of it. A task."""
         if node.opinion is not None and node.opinion.visits >= (limits.visits or 0):
             return
-        with self._shared.lock:
-            if self._shared.game is not game or game.tree.nodes.get(node.id) is not node:
-                return
-            position = game.tree.board(node).copy()
+        position = self._shared.position(game, node)
+        if position is None:
+            return
         result = self._engine.analyse(position, limits, stop)
         with self._shared.lock:
             if self._shared.game is game and not stop.is_set():
@@ -272,10 +266,8 @@ class Contest:
     def _teach(self, game: OpenGame, node: Node, stop: threading.Event) -> None:
         """Tell pages what the person's last move has lost, and offer to take it back where that is much."""
         judged = self._judge(game, node, TEACHING, stop)
-        if judged is None or node.parent is None:
-            return
         with self._shared.lock:
-            if not self._goes_on_at(game, node):
+            if judged is None or node.parent is None or not self._goes_on_at(game, node):
                 return
             if judged.points_lost >= game.limit:
                 lines = (judged.before.line, judged.after.line)
@@ -377,11 +369,12 @@ class Contest:
         def count(stop: threading.Event) -> dict[str, Any]:
             dead = frozenset[int]()
             if may_have_dead(position.rules):
-                dead = self._engine.dead_stones(position, stop)
+                self._engine.sit_down(position, None)
+                dead = self._engine.session.estimate(stop).dead
             found = Count(position, dead)
             with self._shared.lock:
-                is_there = self._shared.game is game and game.at is node and game.may_be_counted
-                if is_there and is_finished(position):
+                stands = self._shared.game is game and game.at is node
+                if stands and game.may_be_counted and is_finished(position):
                     game.count = found
                     self._shared.tell()
             return found.told()

@@ -15,9 +15,8 @@ from gtp_engine.drawing import star_points
 from gtp_engine.session.records import GameFiles
 from gtp_engine.web.counting import Count, GameClock
 from gtp_engine.web.games import PROPERTY, Situation
-from gtp_engine.web.levels import FULL
+from gtp_engine.web.levels import FULL, NAMES, levels
 from gtp_engine.web.problems import OPEN, Asked
-from gtp_engine.web.ranks import NAMES, levels
 from gtp_engine.web.tree import GameTree, Node
 
 PLAY, ANALYSE = "play", "analyse"

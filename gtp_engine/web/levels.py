@@ -2,7 +2,8 @@
 
 They draw moves from the network's policy, the hotter the weaker. The last one is the search as configured. What a
 temperature is worth depends on the board's size and the network: `make campaign-levels` measures it. Other players than
-`nobi` and `policy` search at every level.
+`nobi` and `policy` search at every level. Where a HumanSL network is at hand, further levels play as people of a rank
+do.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from go_rules.game import Game
 from go_rules.points import PASS, board_points
+from gtp_engine.web.refusals import Refusal
+from nets.at_hand import AtHand, at_hand
 from search.nobi.move_choice import choose_move
 from search.nobi.parameters import SearchParameters
 from search.player import Player
@@ -117,3 +120,38 @@ class Level:
 
 LEVELS = {number: Level(number) for number in range(1, FULL + 1)}
 """All levels, the weakest first."""
+
+RANKS = dict(enumerate([*(f"{n}k" for n in range(18, 0, -1)), *(f"{n}d" for n in range(1, 10))], start=101))
+"""The ranks of people by the numbers of their levels, the weakest first."""
+NAMES = {level.id: level.name for level in LEVELS.values()} | RANKS
+"""Of all levels, by their numbers."""
+
+
+def imitates_people(network: AtHand) -> bool:
+    """Return whether a network is a HumanSL network."""
+    return network.header is not None and network.header.imitates_people
+
+
+def network_of_people() -> AtHand | None:
+    """Return a HumanSL network at hand; None if there is none."""
+    return next((each for each in at_hand() if each.is_whole and imitates_people(each)), None)
+
+
+def levels() -> dict[int, str]:
+    """Return the names of all levels that can be played now, by their numbers."""
+    has_people = network_of_people() is not None
+    return {each: name for each, name in NAMES.items() if has_people or each not in RANKS}
+
+
+def told_levels() -> list[dict[str, Any]]:
+    """Return what pages are told of the levels. `elo`: above GNU Go at its level 1, null where nobody knows."""
+    return [
+        {"id": each, "name": name, "is_rank": each in RANKS, "elo": None if each in RANKS else LEVELS[each].elo}
+        for each, name in levels().items()
+    ]
+
+
+def require_level(level: int) -> None:
+    """Raise Refused unless there is such a level."""
+    if level not in levels():
+        raise Refusal("no_such_level", level=level)

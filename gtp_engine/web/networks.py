@@ -8,10 +8,10 @@ from typing import Any
 from gtp_engine.networks import with_network
 from gtp_engine.web import requests
 from gtp_engine.web.engine import Engine
-from gtp_engine.web.ranks import network_of_people, told_levels
+from gtp_engine.web.levels import imitates_people, network_of_people, told_levels
 from gtp_engine.web.refusals import Refusal, said, said_of
 from gtp_engine.web.shared import SharedGame
-from nets.at_hand import PUBLISHED, AtHand, at_hand
+from nets.at_hand import PUBLISHED, at_hand
 
 
 class Networks:
@@ -30,7 +30,7 @@ class Networks:
         networks = [
             {"name": each.name, "place": each.place, "size": 0}
             for each in present
-            if each.name in names and not _imitates_people(each)
+            if each.name in names and not imitates_people(each)
         ]
         to_fetch = [{"name": each.name, "place": "", "size": each.size} for each in PUBLISHED if each.name not in names]
         people = next((each for each in to_fetch if "human" in str(each["name"])), None)
@@ -63,7 +63,7 @@ class Networks:
             if network is None:
                 fetched(name, progress=progress)
                 network = next(each for each in at_hand() if each.name == name)
-            if _imitates_people(network):
+            if imitates_people(network):
                 key = "ranks_are_there"
             else:
                 configuration = with_network(self._engine.configuration, network)
@@ -75,7 +75,3 @@ class Networks:
             self._shared.say(said_of(error))
         finally:
             self._fetching.release()
-
-
-def _imitates_people(network: AtHand) -> bool:
-    return network.header is not None and network.header.imitates_people

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from go_rules.game import Game
 from go_rules.points import BLACK
 from gtp_engine.errors import explain
 from gtp_engine.review.judged import LONGEST_LINE, Opinion
@@ -31,6 +32,15 @@ class SharedGame:
         self.games = games
         self.game = game
         self.publish = streams.publish
+
+    def has(self, game: OpenGame, node: Node) -> bool:
+        """Return whether a node of a game is still on the board."""
+        return self.game is game and game.tree.nodes.get(node.id) is node
+
+    def position(self, game: OpenGame, node: Node | None) -> Game | None:
+        """Return a copy of the position at a node; None where it is not on the board any more."""
+        with self.lock:
+            return game.tree.board(node).copy() if node is not None and self.has(game, node) else None
 
     def tell_all(self) -> None:
         """Tell pages the whole game: it is another one, or the order of its variations has changed."""

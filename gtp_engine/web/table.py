@@ -27,9 +27,9 @@ from gtp_engine.web.counting import GameClock
 from gtp_engine.web.engine import Engine, Look
 from gtp_engine.web.game import ANALYSE, PLAY, OpenGame
 from gtp_engine.web.games import Games
+from gtp_engine.web.levels import require_level
 from gtp_engine.web.networks import Networks
 from gtp_engine.web.problems import Problems
-from gtp_engine.web.ranks import require_level
 from gtp_engine.web.refusals import Refusal, Said, said, words
 from gtp_engine.web.reviewing import GameReview
 from gtp_engine.web.shared import SharedGame
@@ -39,9 +39,13 @@ from nobi_machine.files import read_regular
 from nobi_machine.jit import waiting_for_no_compiler
 from nobi_machine.streams import note
 from nobi_machine.text import printable, printable_path
+from search.request import OWNERSHIP_AT_THE_END, Limits
 from search.result import SearchResult
 
 R = TypeVar("R", bound=requests.Request)
+
+MOMENT = Limits(600, 1.5, may_stop_early=False)
+"""Of the search for a hint or a threat."""
 
 
 class Table:
@@ -165,17 +169,14 @@ class Table:
         self._replace(game)
 
     def _open(self, file: requests.Open) -> None:
-        game = self._read(file.name, file.content)
-        self._replace(game)
-        self._say_faults(game, file.content)
+        self._replace(self._read(file.name, file.content), file.content)
 
     def _open_saved(self, saved: requests.Saved) -> None:
         path = self._shared.games.path(saved.id)
         content = read_regular(path, MAX_BYTES)
         game = self._read("", content)
         game.id, game.kept = saved.id, GameFiles(path, content)
-        self._replace(game)
-        self._say_faults(game, content)
+        self._replace(game, content)
 
     def _read(self, name: str, content: bytes) -> OpenGame:
         game = OpenGame.read(
@@ -183,10 +184,6 @@ class Table:
         )
         game.file = printable(name, 100)
         return game
-
-    def _say_faults(self, game: OpenGame, content: bytes) -> None:
-        if faults := _faults(game, content):
-            self._shared.say(*faults)
 
     def _delete_saved(self, saved: requests.Saved) -> None:
         with self._shared.lock:
@@ -203,8 +200,8 @@ class Table:
             game.unsaved = False
             self._shared.tell()
 
-    def _replace(self, game: OpenGame) -> None:
-        """Put another game on the board."""
+    def _replace(self, game: OpenGame, content: bytes = b"") -> None:
+        """Put another game on the board, and say what is not shown of the file with this content."""
         with self._shared.lock:
             self.engine.interrupt()
             self._looks.clear()
@@ -212,6 +209,8 @@ class Table:
             self._shared.game = game
             self._shared.tell_all()
             self._contest.go_on()
+            if faults := _faults(game, content):
+                self._shared.say(*faults)
 
     # --- Analysis ---------------------------------------------------------------------------------------------
 
@@ -224,7 +223,7 @@ class Table:
 
                 def report(result: SearchResult, is_done: bool) -> None:
                     with self._shared.lock:
-                        if self._shared.game is game and game.tree.nodes.get(node.id) is node and result.moves:
+                        if self._shared.has(game, node) and result.moves:
                             self._shared.think_of(node, result)
                             self._shared.tell_analysis(node, result, is_done)
                             if is_done:
@@ -240,7 +239,9 @@ class Table:
             game, node = self._shared.game, self._shared.game.node(at.node)
             position = game.tree.board(node).copy()
         colour = opponent(node.to_play) if is_threat else node.to_play
-        result = _answer(self.engine.ask(lambda stop: self.engine.glance(position, stop, colour)))
+        result = _answer(
+            self.engine.ask(lambda stop: self.engine.analyse(position, MOMENT, stop, OWNERSHIP_AT_THE_END, colour))
+        )
         with self._shared.lock:
             if self._shared.game is not game or not result.moves:
                 raise Refusal("interrupted")

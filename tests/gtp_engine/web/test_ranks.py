@@ -9,7 +9,7 @@ import pytest
 
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.players import make_player
-from gtp_engine.web.ranks import RANKS
+from gtp_engine.web.levels import RANKS
 from search.player import Player
 from tests.gtp_engine.fakes import FakePlayer
 from tests.gtp_engine.web.browser import Browser, Server
