@@ -188,10 +188,7 @@ def variations(present: Trial, evaluator: Evaluator | None = None) -> list[Trial
     is_same = evaluator.attributes.precision == present.evaluator.attributes.precision
     return [
         Trial(
-            evaluator,
-            dataclasses.replace(present.parameters, workers=each, batch=batch),
-            present.width,
-            present.height,
+            evaluator, dataclasses.replace(present.parameters, workers=each, batch=batch), present.width, present.height
         )
         for each in workers
         for batch in batches

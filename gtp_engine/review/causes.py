@@ -177,11 +177,7 @@ def _connected(game: Game, change: dict[int, float]) -> Iterator[list[int]]:
 
 
 def _area(
-    game: Game,
-    points: list[int],
-    change: dict[int, float],
-    better: dict[int, float],
-    played: dict[int, float],
+    game: Game, points: list[int], change: dict[int, float], better: dict[int, float], played: dict[int, float]
 ) -> Area:
     inside = frozenset(points)
     turned = tuple(

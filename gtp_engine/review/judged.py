@@ -285,11 +285,6 @@ def print_index(reviews: Mapping[str, Review]) -> None:
     print_table(INDEX_COLUMNS, rows, "Mean loss of a move, and the worst move", left=INDEX_COLUMNS[:4])
 
 
-def index_as_json(reviews: Mapping[str, Review]) -> dict[str, Any]:
-    """Return the reviews of several games, by their names, as one object for JSON."""
-    return {"games": [{"file": name, **as_json(review)} for name, review in reviews.items()]}
-
-
 def _line(move: JudgedMove, height: int) -> tuple[str, ...]:
     """The cells of MOVE_COLUMNS."""
     (before, lead_before), (after, lead) = move.before.of_black, move.after.of_black

@@ -13,17 +13,7 @@ from typing import Any
 import numpy as np
 
 from go_rules.game import Game, Move, RuleViolation
-from go_rules.points import (
-    BLACK,
-    COLOUR_LETTERS,
-    EMPTY,
-    PASS,
-    WHITE,
-    column_of,
-    point_at,
-    row_of,
-    to_vertex,
-)
+from go_rules.points import BLACK, COLOUR_LETTERS, EMPTY, PASS, WHITE, column_of, point_at, row_of, to_vertex
 from go_rules.rules import Rules
 from go_rules.sgf.encodings import is_text
 from go_rules.sgf.grammar import SgfError, parse_game

@@ -264,10 +264,7 @@ def test_interrupting_leaves_no_engine_behind(tmp_path: Path, number: signal.Sig
     hanging = stub("--bad", bad, "--log", str(log))
     arguments = ["match", WINNER, hanging, "--size", "5", "--out", str(tmp_path / "m")]
     match = subprocess.Popen(
-        [sys.executable, "-m", "gtp_engine.cli", *arguments],
-        cwd=REPOSITORY,
-        stderr=subprocess.PIPE,
-        text=True,
+        [sys.executable, "-m", "gtp_engine.cli", *arguments], cwd=REPOSITORY, stderr=subprocess.PIPE, text=True
     )
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and not (log.exists() and command in log.read_text()):

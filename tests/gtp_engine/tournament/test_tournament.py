@@ -152,10 +152,7 @@ def test_interrupting_keeps_everything(tmp_path: Path) -> None:
     quick = [f"q{i}={each}" for i, each in enumerate([QUITTER, SOUTH])]
     arguments = ["tournament", *quick, *slow, *map(str, small(tmp_path, ROUND + 2)), "--parallel", "2"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "gtp_engine.cli", *arguments],
-        cwd=REPOSITORY,
-        stderr=subprocess.PIPE,
-        text=True,
+        [sys.executable, "-m", "gtp_engine.cli", *arguments], cwd=REPOSITORY, stderr=subprocess.PIPE, text=True
     )
     record = tmp_path / "01-02" / "record.jsonl"
     deadline = time.monotonic() + PATIENCE

@@ -26,11 +26,7 @@ from tests.gtp_engine.fakes import FakePlayer
 
 def result_with(priors: dict[int, float]) -> SearchResult:
     moves = tuple(
-        MoveInfo(
-            *(point, 0, 0, 0.5, 0.0, 0.0, 10.0, 0.0, prior, 0.5, 0.0, 0.0),
-            order=order,
-            pv=(point,),
-        )
+        MoveInfo(*(point, 0, 0, 0.5, 0.0, 0.0, 10.0, 0.0, prior, 0.5, 0.0, 0.0), order=order, pv=(point,))
         for order, (point, prior) in enumerate(priors.items())
     )
     return SearchResult(1, 1, 0.5, 0.0, 0.0, 10.0, 0.0, 1.0, moves)
