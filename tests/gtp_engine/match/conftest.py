@@ -30,11 +30,19 @@ def stub(*options: str) -> str:
     return shlex.join(stub_command(*options))
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    """Run `nobi match`; return its exit code, and what it wrote to stdout and stderr."""
-    code = cli.run(["match", *(str(argument) for argument in arguments)])
-    out, err = capsys.readouterr()
-    return code, out, err
+Match = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def match(capsys: pytest.CaptureFixture[str]) -> Match:
+    """Runs `nobi match`: its exit code, and what it wrote to stdout and stderr."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        code = cli.run(["match", *map(str, arguments)])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
 
 
 def terms(**changes: object) -> Terms:
