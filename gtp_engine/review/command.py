@@ -25,10 +25,10 @@ from gtp_engine.configuration.parameters import Count, Number, config_options, p
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError, explain
 from gtp_engine.players import check_files, compile_beside
+from gtp_engine.review.causes import TEXTS
 from gtp_engine.review.judged import TITLE, JudgedMove, Review, as_json, move_notes, notes_of, print_index, print_tables
 from gtp_engine.review.problems import Problem
 from gtp_engine.review.search import Plan, Searches
-from gtp_engine.review.texts import TEXTS
 from gtp_engine.session.loading import warm_up_rules
 from gtp_engine.session.records import ABSENT, DEFAULT_VISITS, Record, read_record
 from gtp_engine.web.pages import index_page, is_ours, reviewed_page

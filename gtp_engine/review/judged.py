@@ -212,7 +212,7 @@ class Review:
 def notes_of(review: Review, least: float, language: str = "en") -> dict[int, Note]:
     """Return what is written into the game's file, by the number of the move; 0 is the root's. A move that lost `least`
     of the winning chance, 0..1, is given the better line as a variation. `language`: of causes, a key of TEXTS in
-    texts.py."""
+    causes.py."""
     lines = [
         f"{TITLE} with {review.net}, {review.visits} visits a position on average; "
         f"{review.rules} rules, komi {review.komi:g}; moves {review.moves[0].number} to {review.moves[-1].number}.",

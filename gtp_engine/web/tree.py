@@ -19,9 +19,8 @@ from go_rules.sgf.encodings import is_text
 from go_rules.sgf.grammar import SgfError, parse_game
 from go_rules.sgf.reader import MAX_SETUPS, PropertyReader, Setup, set_up
 from go_rules.sgf.writer import coordinates, escaped, root_terms
-from gtp_engine.review.causes import Cause
+from gtp_engine.review.causes import TEXTS, Cause
 from gtp_engine.review.judged import LONGEST_LINE, JudgedMove, Opinion
-from gtp_engine.review.texts import TEXTS
 from gtp_engine.web.refusals import Refusal, Said, said
 
 PAGE_PASS = -1
