@@ -26,7 +26,7 @@ from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError, explain
 from gtp_engine.players import check_files, compile_beside
 from gtp_engine.review.causes import TEXTS
-from gtp_engine.review.judged import TITLE, JudgedMove, Review, as_json, move_notes, notes_of, print_index, print_tables
+from gtp_engine.review.judged import TITLE, Review, as_json, move_notes, notes_of, print_index, print_tables
 from gtp_engine.review.problems import Problem
 from gtp_engine.review.search import Plan, Searches
 from gtp_engine.session.loading import warm_up_rules
@@ -293,16 +293,12 @@ def _review(
                 words = f"{cluster.words()}, {unit}" if cluster and unit else unit
                 bar.update(bar.done + (visits if unit else 0), (bar.total or 0) - (0 if unit else visits), words)
 
-            reviewed = list(searches.review(plans, results, progress, subjects if language else ()))
-            judged = {name: moves for name, moves in reviewed if name in subjects}
+            reviewed = dict(searches.review(plans, results, progress, subjects if language else ()))
+            judged = {name: moves for name, moves in reviewed.items() if name in subjects}
             found = list(searches.problems(plans, judged, results, progress)) if finds_problems else []
             if stop.is_set():
                 return failures
-            beside: list[Sequence[JudgedMove]] = []
-            for name, moves in reviewed:
-                if name not in subjects:
-                    beside.append(moves)
-                    continue
+            for name, moves in judged.items():
                 record, plan, target, variations = subjects[name]
                 loaded = record.game
                 made[name] = Review(
@@ -317,12 +313,12 @@ def _review(
                 )
                 content, height = record.content, loaded.height
                 if variations:
-                    noted = (move_notes(those, height, least) for those in beside)
-                    branches = (branch for branch, _ in variations)
-                    content = annotated_branches(content, zip(branches, noted, strict=True))
-                    beside.clear()
-                notes = notes_of(made[name], least, language or "en")
-                content = annotated(content, notes, record.path.name)
+                    noted = [
+                        (branch, move_notes(reviewed[f"{name}, variation {number}"], height, least))
+                        for number, (branch, _) in enumerate(variations, 1)
+                    ]
+                    content = annotated_branches(content, noted)
+                content = annotated(content, notes_of(made[name], least, language or "en"), record.path.name)
                 try:
                     target.parent.mkdir(parents=True, exist_ok=True)
                     create_whole(target, content)

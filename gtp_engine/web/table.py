@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import threading
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
 from pathlib import Path
@@ -19,6 +20,7 @@ from go_rules.sgf.grammar import MAX_BYTES, SgfError, split_games
 from go_rules.sgf.reader import Setup
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.errors import Refused, UserError
+from gtp_engine.networks import with_network
 from gtp_engine.session.records import GameFiles, conditions, followed, is_writable
 from gtp_engine.version import VERSION
 from gtp_engine.web import requests
@@ -27,14 +29,14 @@ from gtp_engine.web.counting import GameClock
 from gtp_engine.web.engine import Engine, Look
 from gtp_engine.web.game import ANALYSE, PLAY, OpenGame
 from gtp_engine.web.games import Games
-from gtp_engine.web.levels import require_level
-from gtp_engine.web.networks import Networks
+from gtp_engine.web.levels import imitates_people, network_of_people, require_level, told_levels
 from gtp_engine.web.problems import Problems
-from gtp_engine.web.refusals import Refusal, Said, said, words
+from gtp_engine.web.refusals import Refusal, Said, said, said_of, words
 from gtp_engine.web.reviewing import GameReview
 from gtp_engine.web.shared import SharedGame
 from gtp_engine.web.streams import Streams
 from gtp_engine.web.tree import GameTree, Node
+from nets.at_hand import PUBLISHED, at_hand
 from nobi_machine.files import read_regular
 from nobi_machine.jit import waiting_for_no_compiler
 from nobi_machine.streams import note
@@ -59,7 +61,8 @@ class Table:
         self.engine = Engine(configuration, self._tell_state)
         self.problems = problems = Problems()
         contest = self._contest = Contest(self._shared, self.engine, problems)
-        self._networks = Networks(self._shared, self.engine)
+        self._fetching = threading.Lock()
+        """Held while a network is fetched or loaded."""
         self._looks: dict[str, Look] = {}
         """By the names of pages, the last one last; those of pages that gave none by ''."""
         self.operations: dict[str, Callable[[bytes], dict[str, Any]]] = {
@@ -84,7 +87,7 @@ class Table:
             "open_saved": self._as(requests.Saved, self._open_saved),
             "delete_saved": self._as(requests.Saved, self._delete_saved),
             "save": self._as(requests.Request, self._save),
-            "network": self._as(requests.Network, self._networks.choose),
+            "network": self._as(requests.Network, self._choose_network),
         }
         """What pages may ask for: each takes JSON and returns the answer, and raises what `explain` puts in a line."""
 
@@ -133,7 +136,7 @@ class Table:
         return {
             "version": VERSION,
             "page": page,
-            **self._networks.told(),
+            **self._told_networks(),
             "rules": list(PRESETS),
             "problems": self.problems.told(),
             "game": self._shared.game.told(),
@@ -260,6 +263,63 @@ class Table:
         with self._shared.lock:
             self._replace(game)
             self._contest.get_ready()
+
+    # --- Networks ---------------------------------------------------------------------------------------------
+
+    def _told_networks(self) -> dict[str, Any]:
+        """What pages are told: the network that plays, all that they can choose, the levels, and the network that
+        would add people's ranks to these; null where it is at hand."""
+        present, net = at_hand(), self.engine.configuration.net
+        playing = next((each.name for each in present if each.path == net), "none" if net is None else net.name)
+        names = {each.name for each in present if each.is_whole}
+        networks = [
+            {"name": each.name, "place": each.place, "size": 0}
+            for each in present
+            if each.name in names and not imitates_people(each)
+        ]
+        to_fetch = [{"name": each.name, "place": "", "size": each.size} for each in PUBLISHED if each.name not in names]
+        people = next((each for each in to_fetch if "human" in str(each["name"])), None)
+        return {
+            "network": playing,
+            "networks": networks + [each for each in to_fetch if each is not people],
+            "levels": told_levels(),
+            "people": None if network_of_people() else people,
+        }
+
+    def _choose_network(self, network: requests.Network) -> None:
+        """Have a network play, in another thread; it is fetched first where it is not at hand. One that imitates people
+        makes levels instead."""
+        name = network.name
+        if name not in {each.name for each in at_hand()} | {each.name for each in PUBLISHED}:
+            raise Refusal("no_such_network", name=name[:60])
+        if not self._fetching.acquire(blocking=False):
+            raise Refusal("another_network_is_fetched")
+        threading.Thread(target=self._fetch, args=(name,), name="fetching", daemon=True).start()
+
+    def _fetch(self, name: str) -> None:
+        from gtp_engine.tools.networks import fetched
+
+        def progress(done: int, total: int) -> None:
+            self._shared.publish("progress", {"done": done, "total": total})
+
+        key = "network_plays"
+        try:
+            network = next((each for each in at_hand() if each.name == name and each.is_whole), None)
+            if network is None:
+                fetched(name, progress=progress)
+                network = next(each for each in at_hand() if each.name == name)
+            if imitates_people(network):
+                key = "ranks_are_there"
+            else:
+                configuration = with_network(self.engine.configuration, network)
+                self.engine.ask(lambda _: self.engine.use(configuration)).result()
+            with self._shared.lock:
+                self._shared.publish("networks", self._told_networks())
+                self._shared.say(said(key, name=name), kind="info")
+        except Exception as error:
+            self._shared.say(said_of(error))
+        finally:
+            self._fetching.release()
 
     # --- Editing ----------------------------------------------------------------------------------------------
 
