@@ -16,7 +16,6 @@ from gtp_engine.play.words import RESIGNED
 from gtp_engine.review.judged import JudgedMove
 from gtp_engine.session.estimate import is_finished
 from gtp_engine.session.thinking import legal_choice
-from gtp_engine.web import requests
 from gtp_engine.web.counting import Count
 from gtp_engine.web.engine import Engine
 from gtp_engine.web.game import ANALYSE, ON_TIME, PLAY, OpenGame
@@ -45,16 +44,16 @@ class Contest:
         self._flag: threading.Timer | None = None
         self._generator = np.random.default_rng()
 
-    def play(self, play: requests.Play) -> dict[str, Any]:
+    def play(self, node: int, point: int) -> dict[str, Any]:
         """Play the person's move where the game stands, or a variation. Raises Refused."""
         with self._shared.lock:
-            game, node = self._shared.game, self._shared.game.tree.node(play.node)
-            goes_on, point = game.goes_on and node is game.at, game.tree.from_page(play.point)
+            game, parent = self._shared.game, self._shared.game.tree.node(node)
+            goes_on, played = game.goes_on and parent is game.at, game.tree.from_page(point)
             if game.to_place:
-                return {"node": self._place(game, point).id}
+                return {"node": self._place(game, played).id}
             if goes_on and game.is_engines_turn:
                 raise Refusal("engines_turn")
-            child = game.tree.play(node, node.to_play, point)
+            child = game.tree.play(parent, parent.to_play, played)
             if goes_on:
                 self._moved(child)
             elif game.mode == ANALYSE:
@@ -77,7 +76,7 @@ class Contest:
         self.go_on()
         return root
 
-    def undo(self, _: requests.Request) -> None:
+    def undo(self) -> None:
         """Take the person's last move back, or the resignation; in analysis the last move. Raises Refused."""
         with self._shared.lock:
             game, node = self._shared.game, self._shared.game.at
@@ -100,7 +99,7 @@ class Contest:
             self._shared.changed()
             self.go_on()
 
-    def resign(self, _: requests.Request) -> None:
+    def resign(self) -> None:
         """Give the game up for the person. Raises Refused."""
         with self._shared.lock:
             game = self._shared.game
@@ -109,22 +108,23 @@ class Contest:
             self._engine.interrupt()
             self._end(_won_by(opponent(game.person), RESIGNED))
 
-    def play_on(self, settings: requests.PlayOn) -> None:
-        """Have the person play against the engine from a position, for the side to move there. Raises Refused."""
+    def play_on(self, node: int | None = None, level: int | None = None) -> None:
+        """Have the person play against the engine from a position, for the side to move there, at its level so far
+        unless another one is named. Raises Refused."""
         with self._shared.lock:
             game = self._shared.game
-            node = game.node(settings.node)
-            if settings.level is not None:
-                require_level(settings.level)
-                game.level = settings.level
+            first = game.node(node)
+            if level is not None:
+                require_level(level)
+                game.level = level
             self._engine.interrupt()
             game.end("")
-            game.person, game.mode, game.at = node.to_play, PLAY, node
+            game.person, game.mode, game.at = first.to_play, PLAY, first
             game.name_players()
             self._shared.tell()
             self.go_on()
 
-    def answer(self, _: requests.Request) -> None:
+    def answer(self) -> None:
         """Have the engine go on after an offer to take a move back. Raises Refused."""
         with self._shared.lock:
             if self._shared.game.offer is None:
@@ -278,7 +278,7 @@ class Contest:
 
     # --- Problems ---------------------------------------------------------------------------------------------
 
-    def pose(self, problem: requests.Problem) -> None:
+    def pose(self, is_shown: bool) -> None:
         """Ask the problem on the board once more, or show its answer; then the position may be analysed. Raises
         Refused."""
         with self._shared.lock:
@@ -288,7 +288,7 @@ class Contest:
             self._engine.interrupt()
             game.end("")
             game.at = game.tree.root
-            if problem.do == "show":
+            if is_shown:
                 self._answered(game, game.problem, SHOWN)
             else:
                 game.mode, game.person, game.problem.state = PLAY, game.at.to_play, OPEN
@@ -339,20 +339,20 @@ class Contest:
 
     # --- Counting ---------------------------------------------------------------------------------------------
 
-    def score(self, at: requests.At) -> Future[dict[str, Any]]:
+    def score(self, node: int | None) -> Future[dict[str, Any]]:
         """Count a position, with the stones dead that the engine takes for dead. Returns what comes of it."""
         with self._shared.lock:
-            return self._ask_to_count(self._shared.game.node(at.node))
+            return self._ask_to_count(self._shared.game.node(node))
 
-    def toggle(self, dead: requests.Point) -> dict[str, Any]:
+    def toggle(self, point: int) -> dict[str, Any]:
         """Turn a chain from alive to dead or back, in the count of the game, and return that. Raises Refused."""
         with self._shared.lock:
             game = self._shared.game
-            game.count = self._counted().toggled(game.tree.from_page(dead.point))
+            game.count = self._counted().toggled(game.tree.from_page(point))
             self._shared.tell()
             return game.count.told()
 
-    def agree(self, _: requests.Request) -> None:
+    def agree(self) -> None:
         """End the game with its count. Raises Refused."""
         with self._shared.lock:
             self._end(self._counted().result)
