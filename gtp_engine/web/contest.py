@@ -19,7 +19,7 @@ from gtp_engine.session.thinking import legal_choice
 from gtp_engine.web.counting import Count
 from gtp_engine.web.engine import Engine
 from gtp_engine.web.game import ANALYSE, ON_TIME, PLAY, OpenGame
-from gtp_engine.web.levels import LEVELS, RANKS, require_level
+from gtp_engine.web.levels import RANKS, require_level, strength_of
 from gtp_engine.web.problems import OPEN, RIGHT, SHOWN, SOLVED_LOSS, WRONG, Asked, Problems
 from gtp_engine.web.refusals import Refusal, said_of
 from gtp_engine.web.reviewing import GameReview, Interrupted
@@ -232,7 +232,7 @@ class Contest:
             return decision.point, decision.result
         self._engine.sit_down(position, clock)
         session = self._engine.session
-        strength = LEVELS[game.level].strength(position, session.player)
+        strength = strength_of(game.level, position, session.player)
         if strength is None:
             decision = session.think(colour, stop)
             return decision.point, decision.result

@@ -20,7 +20,7 @@ from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.errors import Refused
 from gtp_engine.players import make_player
 from gtp_engine.web.counting import Count
-from gtp_engine.web.levels import CALIBRATED, FLOOR, FULL, LEVELS, RANKS, Strength, calibrated
+from gtp_engine.web.levels import CALIBRATED, FLOOR, FULL, RANKS, Strength, calibrated, strength_of
 from nets.evaluator import Evaluator
 from search.player import Player
 from search.result import MoveInfo, SearchResult
@@ -70,7 +70,7 @@ def test_every_level_passes_where_the_policy_likes_nothing_better() -> None:
 def test_levels_grow_with_a_network_and_without(size: int, evaluator: Evaluator) -> None:
     game, player = Game(size, size), FakePlayer()
     for player.evaluator in (None, evaluator):
-        *strengths, full = (level.strength(game, player) for level in LEVELS.values())
+        *strengths, full = (strength_of(level, game, player) for level in range(1, FULL + 1))
         assert full is None
         assert len(strengths) == FULL - 1
         for weaker, stronger in pairwise(strengths):
