@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from go_rules.game import Game
 from gtp_engine.configuration.configuration import Configuration
@@ -19,14 +19,12 @@ from gtp_engine.players import WITH_PROFILE, compile_beside
 from gtp_engine.session.clock import Clock
 from gtp_engine.session.loading import warm_up_rules
 from gtp_engine.session.session import Session
+from gtp_engine.session.thinking import Decision
 from gtp_engine.web.levels import network_of_people
 from gtp_engine.web.refusals import Refusal
 from nets.human_profile import parse_profile
 from search.request import Limits, MoveFilter, ReportRequest
 from search.result import SearchResult
-
-if TYPE_CHECKING:
-    from gtp_engine.session.thinking import Decision
 
 MOST_WAITING = 8
 """Searches that may wait for another one."""
