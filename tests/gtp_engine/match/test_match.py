@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
@@ -29,7 +28,7 @@ from gtp_engine.match.table import print_result, summary
 from gtp_engine.version import VERSION
 from nobi_machine.locks import folder_for_one
 from tests.conftest import REPOSITORY
-from tests.gtp_engine.match.conftest import STUB, Match, stub
+from tests.gtp_engine.match.conftest import STUB, Match, Terminal, stub
 from tests.gtp_engine.match.zoo import processes_with
 from tests.systems import IS_WINDOWS, PATIENCE, native, needs_signals, no_program
 
@@ -408,11 +407,6 @@ def test_without_a_folder_it_makes_one(tmp_path: Path, match: Match, monkeypatch
     (folder,) = tmp_path.iterdir()
     assert re.fullmatch("match-[0-9]{8}-[0-9]{6}", folder.name)
     assert (folder / "record.jsonl").exists()
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 def test_the_line_of_progress_ends_with_the_match(

@@ -13,11 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from gtp_engine import cli
 from gtp_engine.match.play import ROUND
 from gtp_engine.tournament.command import distinct
 from tests.conftest import REPOSITORY
-from tests.gtp_engine.match.conftest import stub
+from tests.gtp_engine.match.conftest import nobi, stub
 from tests.gtp_engine.match.zoo import processes_with
 from tests.systems import PATIENCE, needs_signals, no_program
 
@@ -27,10 +26,7 @@ QUITTER = stub("--name", "Quitter", "--moves", "resign")
 """South and North each play one stone, and white's komi decides; Quitter loses to both."""
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    code = cli.run(["tournament", *(str(argument) for argument in arguments)])
-    out, err = capsys.readouterr()
-    return code, out, err
+run = nobi("tournament")
 
 
 def small(folder: Path, games: int = 4) -> list[object]:
