@@ -28,7 +28,7 @@ SUBCOMMANDS = {
     ANALYSIS: ("gtp_engine.json_engine.command", "Analyse: KataGo's JSON analysis engine, for KaTrain and scripts."),
     "play": ("gtp_engine.play.command", "Play against Nobi in this terminal."),
     "web": ("gtp_engine.web.command", "Play, analyse and review on a board in the browser."),
-    "board": ("gtp_engine.web.board", "The same without a terminal, as the program `nobi-board`."),
+    "board": ("gtp_engine.web.command", "The same without a terminal, as the program `nobi-board`."),
     "match": ("gtp_engine.match.command", "Let two GTP engines play a match and judge it."),
     "tournament": ("gtp_engine.tournament.command", "Let every two of several GTP engines play, and rate them all."),
     "experiment": (

@@ -50,20 +50,12 @@ TEXT_COLUMNS = ("network", "board", "precision", "computed by", "")
 @click.command()
 @parameter_options("benchmark", several=VARIED)
 @click.option(
-    "--seconds",
-    type=Number(1, 3600),
-    default=30.0,
-    show_default=True,
-    help="How long to measure each setting, about.",
+    "--seconds", type=Number(1, 3600), default=30.0, show_default=True, help="How long to measure each setting, about."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @config_options
 def benchmark(
-    config_file: Path | None,
-    settings: tuple[str, ...],
-    seconds: float,
-    as_json: bool,
-    **options: Any,
+    config_file: Path | None, settings: tuple[str, ...], seconds: float, as_json: bool, **options: Any
 ) -> None:
     """Measure how fast this machine searches.
 
@@ -115,7 +107,10 @@ def measure_networks(configurations: Sequence[Configuration], seconds: float, ti
     for number, configuration in enumerate(configurations):
         key = (configuration.engine.net, configuration.engine.precision)
         if key not in evaluators:
-            evaluators[key] = _opened(configuration)
+            try:
+                evaluators[key] = open_evaluator(configuration)
+            except EvaluatorError as error:
+                evaluators[key] = error
         evaluator, net = evaluators[key], str(configuration.net)
         rows.append({"network": Path(net).name, "size": configuration.engine.size, "net": net})
         if not isinstance(evaluator, EvaluatorError):
@@ -123,8 +118,8 @@ def measure_networks(configurations: Sequence[Configuration], seconds: float, ti
         elif len(configurations) == 1:
             raise evaluator
         else:
-            error = explain(evaluator).removeprefix(f"{net}: ")
-            rows[-1] |= {"precision": configuration.engine.precision, "error": error}
+            reason = explain(evaluator).removeprefix(f"{net}: ")
+            rows[-1] |= {"precision": configuration.engine.precision, "error": reason}
     measure(list(trials.values()), seconds, tick)
     best: dict[tuple[str, str], dict[str, Any]] = {}
     for number, trial in trials.items():
@@ -174,14 +169,6 @@ def _combinations(
     given = {name: values for name, values in varied.items() if values}
     for values in itertools.product(*given.values()):
         yield load(config_file, settings, {**options, **dict(zip(given, values, strict=True))})
-
-
-def _opened(configuration: Configuration) -> Evaluator | EvaluatorError:
-    """The network, or why it cannot be computed in this way."""
-    try:
-        return open_evaluator(configuration)
-    except EvaluatorError as error:
-        return error
 
 
 def surroundings() -> dict[str, Any]:

@@ -177,9 +177,8 @@ def new_trial(configuration: Configuration, evaluator: Evaluator) -> Trial:
     return Trial(evaluator, dataclasses.replace(parameters, batch=batch), width, height)
 
 
-def variations(present: Trial, evaluator: Evaluator | None = None) -> list[Trial]:
-    """Make trials of all other workers and batches that may be good with the same evaluator, or with another one."""
-    evaluator = evaluator or present.evaluator
+def variations(present: Trial, evaluator: Evaluator) -> list[Trial]:
+    """Make trials of all other workers and batches that may be good with an evaluator."""
     cores = usable_cores()
     workers: Sequence[int] = sorted({max(1, cores // 2), cores, cores + 1})
     batches: Sequence[int] = BATCHES
@@ -188,10 +187,7 @@ def variations(present: Trial, evaluator: Evaluator | None = None) -> list[Trial
     is_same = evaluator.attributes.precision == present.evaluator.attributes.precision
     return [
         Trial(
-            evaluator,
-            dataclasses.replace(present.parameters, workers=each, batch=batch),
-            present.width,
-            present.height,
+            evaluator, dataclasses.replace(present.parameters, workers=each, batch=batch), present.width, present.height
         )
         for each in workers
         for batch in batches

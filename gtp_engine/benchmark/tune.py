@@ -42,12 +42,7 @@ RATE_SECONDS = 3.0
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @config_options
 def tune(
-    config_file: Path | None,
-    settings: tuple[str, ...],
-    seconds: float,
-    dry_run: bool,
-    as_json: bool,
-    **options: object,
+    config_file: Path | None, settings: tuple[str, ...], seconds: float, dry_run: bool, as_json: bool, **options: object
 ) -> None:
     """Find the network, workers, batch and precision that are best on this machine and write them to the configuration
     file.
@@ -172,13 +167,13 @@ def _setting(trial: Trial) -> str:
 
 
 def _print_json(found: dict[str, object], rates: dict[str, float], choice: Choice, path: Path | None) -> None:
-    best = choice.best
+    best, outline = choice.best, choice.best.outline()
     report = {
         "network": best.evaluator.attributes.name,
         "provider": best.evaluator.attributes.provider,
         "size": f"{best.width}x{best.height}",
         "compared": {name: round(rate, 1) for name, rate in rates.items()},
-        "best": {**found, **_speed(best)},
+        "best": {**found, **{name: outline[name] for name in ("evals_per_second", "evals_spread")}},
         "present": choice.present.outline(),
         "faster": round(choice.ratio, 4),
         "faster_interval": [round(choice.low, 4), round(choice.high, 4)],
@@ -188,8 +183,3 @@ def _print_json(found: dict[str, object], rates: dict[str, float], choice: Choic
         **surroundings(),
     }
     print_json(report)
-
-
-def _speed(trial: Trial) -> dict[str, object]:
-    outline = trial.outline()
-    return {name: outline[name] for name in ("evals_per_second", "evals_spread")}

@@ -24,7 +24,7 @@ from nets.embedded import embedded_network
 from nobi_machine.inputs import Inputs
 from nobi_machine.units import Unit
 
-KINDS = {"review": "gtp_engine.review.search", "match": "gtp_engine.match.elsewhere"}
+KINDS = {"review": "gtp_engine.review.search", "match": "gtp_engine.match.play"}
 KINDS |= {"selfplay": "training.selfplay", "label": "training.labels.in_advance"}
 """The module of each kind of job. It is imported where such a job is opened."""
 NOBI = "nobi "

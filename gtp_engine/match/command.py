@@ -34,10 +34,7 @@ EXIT_FAULTS = 3
 @click.option("--games", "-n", type=Count(1), default=20, show_default=True, help="How many to play.")
 @condition_options
 @click.option(
-    "--handicap",
-    type=Count(2, 9),
-    metavar="N",
-    help="Stones that ENGINE_B begins with, as black in all games.",
+    "--handicap", type=Count(2, 9), metavar="N", help="Stones that ENGINE_B begins with, as black in all games."
 )
 @click.option("--name-a", help="What to call the first engine.  [default: what it says]")
 @click.option("--name-b", help="What to call the second.")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any, TypeVar
 
 import click
@@ -130,13 +128,16 @@ class Conditions:
         `labels` say how messages call the engines. Raises UserError, and KeyboardInterrupt after SIGINT and SIGTERM.
         """
         names = []
-        with _termination_interrupts():
+        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+        try:
             for command, label, own in zip(commands, labels, given, strict=True):
                 chosen = printable(own or "")
                 said = self._try(command, chosen or label)
                 names.append(chosen or said)
             if self.judge:
                 self._try(self.judge, "judge")
+        finally:
+            signal.signal(signal.SIGTERM, before)
         return names
 
     def _try(self, command: list[str], label: str) -> str:
@@ -196,20 +197,6 @@ def read_conditions(
     limits = EngineLimits(start, min(EngineLimits.score, most), min(EngineLimits.reply, most))
     asked = engine_command(judge) if judge is not None else []
     return Conditions(terms, conduct, limits, first_moves, opening_set, asked, parallel, test)
-
-
-@contextlib.contextmanager
-def _termination_interrupts() -> Iterator[None]:
-    """Let SIGTERM raise KeyboardInterrupt, as Ctrl-C does."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _control(seconds: float | None, clock: str | None) -> TimeControl | None:

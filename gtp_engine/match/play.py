@@ -2,13 +2,17 @@
 
 All matches of a series advance together, and each has its record in a folder of its own (record.py). So a series that
 was interrupted says something about all its matches, and goes on where it was.
+
+On a cluster both engines of a game run on one worker. An engine `nobi ...` is the worker's own, and the networks that
+its command names travel. Other programs have to be there, by the same command. What engines write to stderr stays where
+they are.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,10 +20,10 @@ import msgspec
 
 from go_rules.game import Game
 from go_rules.sgf.writer import to_sgf
-from gtp_engine.cluster.tasks import OWN_CORES
+from gtp_engine.cluster.tasks import OWN_CORES, Here
 from gtp_engine.match.client import ErrorLog
 from gtp_engine.match.conditions import Conditions
-from gtp_engine.match.engines import Engine, portable_command
+from gtp_engine.match.engines import Engine, local_command, portable_command
 from gtp_engine.match.record import SIDES, GameRecord, MatchRecord, sprt_run, tally
 from gtp_engine.match.referee import Referee
 from nobi_machine.inputs import Inputs
@@ -215,3 +219,54 @@ def _game_sgf(game: Game, played: GameRecord, names: Sequence[str]) -> str:
         result=played.result,
         comments={len(game.moves): text},
     )
+
+
+# --- On a worker of a cluster -----------------------------------------------------------------------------------------
+
+
+class Tables:
+    """Plays games of matches on a worker. Engines live from one game of a match to the next."""
+
+    def __init__(self, conditions: Conditions, files: Mapping[str, Path], here: Here) -> None:
+        self._conditions, self._files, self._here = conditions, files, here
+        self._lock = threading.Lock()
+        self._free: list[tuple[bytes, list[Engine]]] = []
+        self._engines: list[list[Engine]] = []
+
+    def do(self, unit: Unit) -> bytes | None:
+        """Play a game. Return it, or None if the engines were killed under the referee."""
+        _, number, *match = msgspec.json.decode(unit.arguments)
+        engines = self._taken(msgspec.json.encode(match), *match)
+        try:
+            played = game_of(engines, number, self._conditions, match[1])
+        finally:
+            with self._lock:
+                self._free.append((msgspec.json.encode(match), engines))
+        return None if self._here.stop.is_set() else msgspec.json.encode(played)
+
+    def _taken(self, match: bytes, commands: Sequence[Sequence[str]], names: Sequence[str]) -> list[Engine]:
+        """Take free engines of a match, or start some in place of those of another match that have no game."""
+        with self._lock:
+            place = next((place for place, (key, _) in enumerate(self._free) if key == match), None)
+            if place is not None:
+                return self._free.pop(place)[1]
+            engines = seated([local_command(each, self._files) for each in commands], names, self._conditions)
+            others = [each for _, each in self._free][: max(0, len(self._engines) + 1 - self._here.threads)]
+            self._free = [(key, each) for key, each in self._free if each not in others]
+            self._engines = [*(each for each in self._engines if each not in others), engines]
+        for engine in (engine for each in others for engine in each):
+            engine.close()
+        return engines
+
+    def close(self) -> None:
+        """Kill the processes of all engines."""
+        with self._lock:
+            engines = [engine for each in self._engines for engine in each]
+        for engine in engines:
+            engine.stop()
+
+
+def open_job(settings: bytes, files: Mapping[str, Path], here: Here) -> Tables:
+    """Open what games of matches need on a worker of a cluster."""
+    conditions = msgspec.msgpack.decode(settings, type=Conditions)
+    return Tables(dataclasses.replace(conditions, judge=local_command(conditions.judge, files)), files, here)

@@ -334,11 +334,7 @@ def final_range(game: Game) -> Range:
 
 
 def settle(
-    game: Game,
-    reason: str,
-    scores: Sequence[str | None],
-    dead: Sequence[frozenset[int] | None],
-    possible: Range,
+    game: Game, reason: str, scores: Sequence[str | None], dead: Sequence[frozenset[int] | None], possible: Range
 ) -> Outcome:
     """Decide how a game ended by what its engines say.
 

@@ -12,27 +12,36 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from go_rules.game import Game
+from go_rules.points import BLACK, WHITE
+from go_rules.rule_names import rules_to_sgf
+from go_rules.sgf.annotation import Branch, annotated, annotated_branches, branches
+from go_rules.sgf.grammar import SgfError
+from go_rules.sgf.reader import parse_sgf
 from gtp_engine.cluster.options import cluster_option, opened_cluster
 from gtp_engine.configuration.configuration import Configuration, tell
 from gtp_engine.configuration.parameters import Count, Number, config_options, parameter_options
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError, explain
 from gtp_engine.players import check_files, compile_beside
-from gtp_engine.review.texts import TEXTS
+from gtp_engine.review.causes import TEXTS
+from gtp_engine.review.judged import TITLE, Review, as_json, move_notes, notes_of, print_index, print_tables
+from gtp_engine.review.problems import Problem
+from gtp_engine.review.search import Plan, Searches
+from gtp_engine.session.loading import warm_up_rules
 from gtp_engine.session.records import ABSENT, DEFAULT_VISITS, Record, read_record
-from nobi_machine.interruption import EXIT_INTERRUPTED
+from gtp_engine.web.pages import index_page, is_ours, reviewed_page
+from gtp_engine.web.problems import Problems, source_of
+from nobi_machine.files import PUBLIC, create_whole, read_regular, write_whole
+from nobi_machine.interruption import EXIT_INTERRUPTED, interruptible
 from nobi_machine.locks import folder_for_one
 from nobi_machine.progress import ProgressBar
 from nobi_machine.streams import note, print_json
 from nobi_machine.text import printable_path
+from nobi_machine.units import Results
 
 if TYPE_CHECKING:
-    from go_rules.game import Game
-    from go_rules.sgf.annotation import Branch
     from gtp_engine.cluster.client import Cluster
-    from gtp_engine.review.judged import JudgedMove, Review
-    from gtp_engine.review.problems import Problem
-    from gtp_engine.review.search import Plan
 
 DEFAULT_LEAST = 4.0
 EXIT_FAILURE = 1
@@ -123,10 +132,6 @@ def review(
         if is_file and is_wrong:
             raise UserError(f"{printable_path(target)}: {reason}")
     folder = target.with_name(target.name + ".part") if is_file else target
-    from gtp_engine.review.judged import as_json, index_as_json, print_index, print_tables
-    from gtp_engine.session.loading import warm_up_rules
-    from nobi_machine.interruption import interruptible
-
     warm_up_rules(lambda: compile_beside(configuration))
     subjects, failures = _subjects(
         {sources[0]: target} if is_file else _games(sources, target),
@@ -164,7 +169,8 @@ def review(
         for each in made.values():
             print_json(as_json(each)) if prints_json else print_tables(each)
     elif made:
-        print_json(index_as_json(made)) if prints_json else print_index(made)
+        told = [{"file": name, **as_json(each)} for name, each in made.items()]
+        print_json({"games": told}) if prints_json else print_index(made)
     return EXIT_FAILURE if failures else 0
 
 
@@ -207,10 +213,6 @@ def _subjects(
     has_variations: bool,
 ) -> tuple[dict[str, Subject], int]:
     """Read the games, and say on stderr which cannot be reviewed. Return them by their names, and how many cannot."""
-    from go_rules.sgf.grammar import SgfError
-    from gtp_engine.review.judged import TITLE
-    from gtp_engine.review.search import Plan
-
     found: dict[str, Subject] = {}
     failures = 0
     first, last = moves
@@ -237,11 +239,6 @@ def _subjects(
 
 def _variations(record: Record, plan: Plan) -> Iterator[tuple[Branch, Plan]]:
     """Yield the variations of a record whose own moves can be reviewed, and say on stderr which cannot be played."""
-    from go_rules.sgf.annotation import branches
-    from go_rules.sgf.grammar import SgfError
-    from go_rules.sgf.reader import parse_sgf
-    from gtp_engine.review.search import Plan
-
     for number, branch in enumerate(branches(record.content), 1):
         try:
             line = dataclasses.replace(parse_sgf(branch.text), komi=plan.komi, rules=plan.rules)
@@ -269,14 +266,6 @@ def _review(
 
     Return how many could not be written, which is said on stderr. Raises UserError, EvaluatorError and OSError.
     """
-    from go_rules.points import BLACK, WHITE
-    from go_rules.rule_names import rules_to_sgf
-    from go_rules.sgf.annotation import annotated, annotated_branches
-    from gtp_engine.review.judged import Review, move_notes, notes_of
-    from gtp_engine.review.search import Searches
-    from nobi_machine.files import create_whole, read_regular
-    from nobi_machine.units import Results
-
     try:
         results = Results(path)
     except ValueError as error:
@@ -303,16 +292,12 @@ def _review(
                 words = f"{cluster.words()}, {unit}" if cluster and unit else unit
                 bar.update(bar.done + (visits if unit else 0), (bar.total or 0) - (0 if unit else visits), words)
 
-            reviewed = list(searches.review(plans, results, progress, subjects if language else ()))
-            judged = {name: moves for name, moves in reviewed if name in subjects}
+            reviewed = dict(searches.review(plans, results, progress, subjects if language else ()))
+            judged = {name: moves for name, moves in reviewed.items() if name in subjects}
             found = list(searches.problems(plans, judged, results, progress)) if finds_problems else []
             if stop.is_set():
                 return failures
-            beside: list[Sequence[JudgedMove]] = []
-            for name, moves in reviewed:
-                if name not in subjects:
-                    beside.append(moves)
-                    continue
+            for name, moves in judged.items():
                 record, plan, target, variations = subjects[name]
                 loaded = record.game
                 made[name] = Review(
@@ -327,12 +312,12 @@ def _review(
                 )
                 content, height = record.content, loaded.height
                 if variations:
-                    noted = (move_notes(those, height, least) for those in beside)
-                    branches = (branch for branch, _ in variations)
-                    content = annotated_branches(content, zip(branches, noted, strict=True))
-                    beside.clear()
-                notes = notes_of(made[name], least, language or "en")
-                content = annotated(content, notes, record.path.name)
+                    noted = [
+                        (branch, move_notes(reviewed[f"{name}, variation {number}"], height, least))
+                        for number, (branch, _) in enumerate(variations, 1)
+                    ]
+                    content = annotated_branches(content, noted)
+                content = annotated(content, notes_of(made[name], least, language or "en"), record.path.name)
                 try:
                     target.parent.mkdir(parents=True, exist_ok=True)
                     create_whole(target, content)
@@ -350,8 +335,6 @@ def _review(
 def _keep_problems(subjects: Mapping[str, Subject], found: Iterable[tuple[str, Game, int, Problem]]) -> int:
     """Keep the problems that were found in games, and say on stderr how many are new. Return how many could not be
     kept, which is said, too."""
-    from gtp_engine.web.problems import Problems, source_of
-
     problems, new, failures = Problems(), 0, 0
     for name, game, number, problem in found:
         record = subjects[name].record
@@ -368,9 +351,6 @@ def _keep_problems(subjects: Mapping[str, Subject], found: Iterable[tuple[str, G
 def _write_pages(subjects: Mapping[str, Subject], made: Mapping[str, Review], pages: Path, base: Path) -> int:
     """Write pages of reviewed games, whose files of reviews are in `base`, and an index. What others have written stays
     as it is. Return how many could not be written, which is said on stderr."""
-    from gtp_engine.web.pages import index_page, is_ours, reviewed_page
-    from nobi_machine.files import PUBLIC, read_regular, write_whole
-
     names: list[tuple[str, Review]] = []
     failures = 0
 

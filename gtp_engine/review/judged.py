@@ -212,7 +212,7 @@ class Review:
 def notes_of(review: Review, least: float, language: str = "en") -> dict[int, Note]:
     """Return what is written into the game's file, by the number of the move; 0 is the root's. A move that lost `least`
     of the winning chance, 0..1, is given the better line as a variation. `language`: of causes, a key of TEXTS in
-    texts.py."""
+    causes.py."""
     lines = [
         f"{TITLE} with {review.net}, {review.visits} visits a position on average; "
         f"{review.rules} rules, komi {review.komi:g}; moves {review.moves[0].number} to {review.moves[-1].number}.",
@@ -283,11 +283,6 @@ def print_index(reviews: Mapping[str, Review]) -> None:
             )
         )
     print_table(INDEX_COLUMNS, rows, "Mean loss of a move, and the worst move", left=INDEX_COLUMNS[:4])
-
-
-def index_as_json(reviews: Mapping[str, Review]) -> dict[str, Any]:
-    """Return the reviews of several games, by their names, as one object for JSON."""
-    return {"games": [{"file": name, **as_json(review)} for name, review in reviews.items()]}
 
 
 def _line(move: JudgedMove, height: int) -> tuple[str, ...]:

@@ -46,12 +46,7 @@ MOST_ENGINES = 99
 @click.option("--json", "prints_json", is_flag=True, help="Print the results as one JSON object instead of tables.")
 @cluster_option
 def tournament(
-    engines: tuple[str, ...],
-    games: int,
-    out: Path | None,
-    prints_json: bool,
-    cluster: str | None,
-    **options: Any,
+    engines: tuple[str, ...], games: int, out: Path | None, prints_json: bool, cluster: str | None, **options: Any
 ) -> int:
     """Let every two of several GTP engines play a match, and rate all of them.
 

@@ -1,4 +1,7 @@
-"""`nobi web`: a board in the browser, with the engine behind it."""
+"""`nobi web`, a board in the browser with the engine behind it, and `nobi board`, the same without a terminal.
+
+That one ends when its pages are closed, and leaves a log.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +10,26 @@ import contextlib
 import errno
 import os
 import socket
+import sys
 import threading
 import time
+import webbrowser
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import click
 
-from gtp_engine.configuration.configuration import tell
-from gtp_engine.configuration.parameters import Count, config_options, parameter_options
+from gtp_engine.configuration.configuration import Configuration, tell
+from gtp_engine.configuration.parameters import Count, Number, config_options, parameter_options
 from gtp_engine.configuration.sources import load
-from gtp_engine.errors import UserError
+from gtp_engine.errors import UserError, explain
+from gtp_engine.players import check, compile_beside
+from nobi_machine.cache import data_root
+from nobi_machine.files import read_regular, write_whole
 from nobi_machine.interruption import EXIT_INTERRUPTED
+from nobi_machine.locks import folder_for_one
 from nobi_machine.streams import flush_stdout, note
-
-if TYPE_CHECKING:
-    from gtp_engine.configuration.configuration import Configuration
 
 PORT = 7274
 LOCAL = "127.0.0.1"
@@ -34,6 +40,11 @@ BROWSER_SECONDS = 60.0
 """That a browser has at least to open the first page."""
 POLL_SECONDS = 0.2
 """Between two looks whether a page is open."""
+LINGER = 60.0
+START_SECONDS = 30.0
+"""The longest that another Nobi may take until it has a link."""
+MOST_BYTES = 1000
+"""Of the file of the link."""
 
 
 @click.command()
@@ -60,8 +71,6 @@ def web(
     in your data folder as it is played. The link that is shown lets one browser in; another one is shown as soon as it
     was used. Ctrl-C ends Nobi.
     """
-    from gtp_engine.players import check
-
     configuration = check(load(config_file, settings, options))
     tell(configuration)
     serve(configuration, record, host, listen(host, port), no_browser=no_browser)
@@ -80,7 +89,6 @@ def serve(
     that lets a browser in, and the next one whenever one was used. Raises UserError and OSError before."""
     import uvicorn
 
-    from gtp_engine.players import compile_beside
     from gtp_engine.session.loading import warm_up_rules
     from gtp_engine.web.server import Entrance, make_app
     from gtp_engine.web.streams import Streams
@@ -149,8 +157,6 @@ def serve(
     with contextlib.suppress(KeyboardInterrupt):
         table.engine.begin()
         if not no_browser:
-            import webbrowser
-
             webbrowser.open(link)
         server.run([listening])
     # As `nobi gtp` ends: threads that search, load or compile may be anywhere, and none of them is waited for. A game
@@ -175,3 +181,60 @@ def listen(host: str, port: int) -> socket.socket:
             reason = f"another program listens there, perhaps another `nobi web`; --port {port + 1} takes another port"
         raise UserError(f"{host}, port {port}: {reason}") from None
     return listening
+
+
+@click.command()
+@click.option(
+    "--linger", type=Number(0, 1e6), default=LINGER, show_default=True, metavar="SECONDS",
+    help="End when no page was open for so long.",
+)  # fmt: skip
+def board(linger: float) -> None:
+    """Open the board in the browser, without a terminal: the same as the program `nobi-board`.
+
+    Nobi ends a minute after the last page was closed. Where it runs already, another page is opened. What would be said
+    in the terminal is in `board/log.txt` in your data folder.
+    """
+    folder = data_root() / "board"
+    link = folder / "link"
+
+    def keep(text: str) -> None:
+        try:
+            write_whole(link, text.encode())
+        except OSError as error:
+            note(explain(error))
+
+    try:
+        with folder_for_one(folder):
+            link.unlink(missing_ok=True)
+            _log_to(folder / "log.txt")
+            configuration = check(load(None, (), {}))
+            tell(configuration)
+            try:
+                listening = listen(LOCAL, PORT)
+            except UserError:  # `nobi web` is there
+                listening = listen(LOCAL, 0)
+            serve(configuration, None, LOCAL, listening, keep, linger)
+    except OSError as error:
+        if error.errno != errno.EBUSY:
+            raise
+    webbrowser.open(_link_of_another(link))
+
+
+def _log_to(path: Path) -> None:
+    """Have this process say in a file what it says on stdout and stderr."""
+    log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    for stream, descriptor in ((sys.stdout, 1), (sys.stderr, 2)):
+        stream.flush()
+        os.dup2(log, descriptor)
+    os.close(log)
+
+
+def _link_of_another(path: Path) -> str:
+    """Return the link that another Nobi has written, or is about to. Raises UserError."""
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            return read_regular(path, MOST_BYTES).decode()
+        except FileNotFoundError:
+            time.sleep(0.1)
+    raise UserError("another Nobi is about to start, but does not")

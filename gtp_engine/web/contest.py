@@ -16,13 +16,11 @@ from gtp_engine.play.words import RESIGNED
 from gtp_engine.review.judged import JudgedMove
 from gtp_engine.session.estimate import is_finished
 from gtp_engine.session.thinking import legal_choice
-from gtp_engine.web import requests
 from gtp_engine.web.counting import Count
 from gtp_engine.web.engine import Engine
 from gtp_engine.web.game import ANALYSE, ON_TIME, PLAY, OpenGame
-from gtp_engine.web.levels import LEVELS
+from gtp_engine.web.levels import RANKS, require_level, strength_of
 from gtp_engine.web.problems import OPEN, RIGHT, SHOWN, SOLVED_LOSS, WRONG, Asked, Problems
-from gtp_engine.web.ranks import RANKS, require_level
 from gtp_engine.web.refusals import Refusal, said_of
 from gtp_engine.web.reviewing import GameReview, Interrupted
 from gtp_engine.web.shared import SharedGame
@@ -46,16 +44,16 @@ class Contest:
         self._flag: threading.Timer | None = None
         self._generator = np.random.default_rng()
 
-    def play(self, play: requests.Play) -> dict[str, Any]:
+    def play(self, node: int, point: int) -> dict[str, Any]:
         """Play the person's move where the game stands, or a variation. Raises Refused."""
         with self._shared.lock:
-            game, node = self._shared.game, self._shared.game.tree.node(play.node)
-            goes_on, point = game.goes_on and node is game.at, game.tree.from_page(play.point)
+            game, parent = self._shared.game, self._shared.game.tree.node(node)
+            goes_on, played = game.goes_on and parent is game.at, game.tree.from_page(point)
             if game.to_place:
-                return {"node": self._place(game, point).id}
+                return {"node": self._place(game, played).id}
             if goes_on and game.is_engines_turn:
                 raise Refusal("engines_turn")
-            child = game.tree.play(node, node.to_play, point)
+            child = game.tree.play(parent, parent.to_play, played)
             if goes_on:
                 self._moved(child)
             elif game.mode == ANALYSE:
@@ -78,7 +76,7 @@ class Contest:
         self.go_on()
         return root
 
-    def undo(self, _: requests.Request) -> None:
+    def undo(self) -> None:
         """Take the person's last move back, or the resignation; in analysis the last move. Raises Refused."""
         with self._shared.lock:
             game, node = self._shared.game, self._shared.game.at
@@ -101,7 +99,7 @@ class Contest:
             self._shared.changed()
             self.go_on()
 
-    def resign(self, _: requests.Request) -> None:
+    def resign(self) -> None:
         """Give the game up for the person. Raises Refused."""
         with self._shared.lock:
             game = self._shared.game
@@ -110,22 +108,23 @@ class Contest:
             self._engine.interrupt()
             self._end(_won_by(opponent(game.person), RESIGNED))
 
-    def play_on(self, settings: requests.PlayOn) -> None:
-        """Have the person play against the engine from a position, for the side to move there. Raises Refused."""
+    def play_on(self, node: int | None = None, level: int | None = None) -> None:
+        """Have the person play against the engine from a position, for the side to move there, at its level so far
+        unless another one is named. Raises Refused."""
         with self._shared.lock:
             game = self._shared.game
-            node = game.node(settings.node)
-            if settings.level is not None:
-                require_level(settings.level)
-                game.level = settings.level
+            first = game.node(node)
+            if level is not None:
+                require_level(level)
+                game.level = level
             self._engine.interrupt()
             game.end("")
-            game.person, game.mode, game.at = node.to_play, PLAY, node
+            game.person, game.mode, game.at = first.to_play, PLAY, first
             game.name_players()
             self._shared.tell()
             self.go_on()
 
-    def answer(self, _: requests.Request) -> None:
+    def answer(self) -> None:
         """Have the engine go on after an offer to take a move back. Raises Refused."""
         with self._shared.lock:
             if self._shared.game.offer is None:
@@ -183,7 +182,7 @@ class Contest:
                     self._engine.interrupt()
                     self._end(_won_by(opponent(node.to_play), ON_TIME))
 
-        self._flag = threading.Timer(max(0.0, game.clock.seconds_left()), flag)
+        self._flag = threading.Timer(min(max(0.0, game.clock.seconds_left()), threading.TIMEOUT_MAX), flag)
         self._flag.daemon = True
         self._flag.start()
 
@@ -204,12 +203,6 @@ class Contest:
         future.add_done_callback(report)
         return future
 
-    def _imitate(self, game: OpenGame, position: Game, stop: threading.Event) -> tuple[int, SearchResult]:
-        """A move as people of a rank play it, and the search that found it."""
-        clock = None if game.clock is None else game.clock.clock
-        decision = self._engine.imitate(RANKS[game.level], position, clock, stop)
-        return decision.point, decision.result
-
     def _reply(self, game: OpenGame, node: Node, position: Game, is_to_be_judged: bool, stop: threading.Event) -> None:
         """Say what the person's move has lost, where that is taught, and answer it unless it may be taken back. A
         task."""
@@ -221,8 +214,7 @@ class Contest:
             if not self._goes_on_at(game, node) or game.offer is not None or game.is_asked:
                 return
             self._start_clock()
-        move = self._imitate if game.level in RANKS else self._move
-        point, result = move(game, position, stop)
+        point, result = self._move(game, position, stop)
         with self._shared.lock:
             if not self._goes_on_at(game, node):
                 return
@@ -234,10 +226,13 @@ class Contest:
 
     def _move(self, game: OpenGame, position: Game, stop: threading.Event) -> tuple[int, SearchResult]:
         """The engine's move, PASS or RESIGN, and the search that found it."""
-        clock, colour = game.clock, position.to_play
-        self._engine.sit_down(position, None if clock is None else clock.clock)
+        clock, colour = None if game.clock is None else game.clock.clock, position.to_play
+        if game.level in RANKS:
+            decision = self._engine.imitate(RANKS[game.level], position, clock, stop)
+            return decision.point, decision.result
+        self._engine.sit_down(position, clock)
         session = self._engine.session
-        strength = LEVELS[game.level].strength(position, session.player)
+        strength = strength_of(game.level, position, session.player)
         if strength is None:
             decision = session.think(colour, stop)
             return decision.point, decision.result
@@ -260,10 +255,9 @@ class Contest:
         """Search a position, unless it was searched as long, and keep what that says of it. A task."""
         if node.opinion is not None and node.opinion.visits >= (limits.visits or 0):
             return
-        with self._shared.lock:
-            if self._shared.game is not game or game.tree.nodes.get(node.id) is not node:
-                return
-            position = game.tree.board(node).copy()
+        position = self._shared.position(game, node)
+        if position is None:
+            return
         result = self._engine.analyse(position, limits, stop)
         with self._shared.lock:
             if self._shared.game is game and not stop.is_set():
@@ -272,10 +266,8 @@ class Contest:
     def _teach(self, game: OpenGame, node: Node, stop: threading.Event) -> None:
         """Tell pages what the person's last move has lost, and offer to take it back where that is much."""
         judged = self._judge(game, node, TEACHING, stop)
-        if judged is None or node.parent is None:
-            return
         with self._shared.lock:
-            if not self._goes_on_at(game, node):
+            if judged is None or node.parent is None or not self._goes_on_at(game, node):
                 return
             if judged.points_lost >= game.limit:
                 lines = (judged.before.line, judged.after.line)
@@ -286,7 +278,7 @@ class Contest:
 
     # --- Problems ---------------------------------------------------------------------------------------------
 
-    def pose(self, problem: requests.Problem) -> None:
+    def pose(self, is_shown: bool) -> None:
         """Ask the problem on the board once more, or show its answer; then the position may be analysed. Raises
         Refused."""
         with self._shared.lock:
@@ -296,7 +288,7 @@ class Contest:
             self._engine.interrupt()
             game.end("")
             game.at = game.tree.root
-            if problem.do == "show":
+            if is_shown:
                 self._answered(game, game.problem, SHOWN)
             else:
                 game.mode, game.person, game.problem.state = PLAY, game.at.to_play, OPEN
@@ -347,20 +339,20 @@ class Contest:
 
     # --- Counting ---------------------------------------------------------------------------------------------
 
-    def score(self, at: requests.At) -> Future[dict[str, Any]]:
+    def score(self, node: int | None) -> Future[dict[str, Any]]:
         """Count a position, with the stones dead that the engine takes for dead. Returns what comes of it."""
         with self._shared.lock:
-            return self._ask_to_count(self._shared.game.node(at.node))
+            return self._ask_to_count(self._shared.game.node(node))
 
-    def toggle(self, dead: requests.Point) -> dict[str, Any]:
+    def toggle(self, point: int) -> dict[str, Any]:
         """Turn a chain from alive to dead or back, in the count of the game, and return that. Raises Refused."""
         with self._shared.lock:
             game = self._shared.game
-            game.count = self._counted().toggled(game.tree.from_page(dead.point))
+            game.count = self._counted().toggled(game.tree.from_page(point))
             self._shared.tell()
             return game.count.told()
 
-    def agree(self, _: requests.Request) -> None:
+    def agree(self) -> None:
         """End the game with its count. Raises Refused."""
         with self._shared.lock:
             self._end(self._counted().result)
@@ -377,11 +369,12 @@ class Contest:
         def count(stop: threading.Event) -> dict[str, Any]:
             dead = frozenset[int]()
             if may_have_dead(position.rules):
-                dead = self._engine.dead_stones(position, stop)
+                self._engine.sit_down(position, None)
+                dead = self._engine.session.estimate(stop).dead
             found = Count(position, dead)
             with self._shared.lock:
-                is_there = self._shared.game is game and game.at is node and game.may_be_counted
-                if is_there and is_finished(position):
+                stands = self._shared.game is game and game.at is node
+                if stands and game.may_be_counted and is_finished(position):
                     game.count = found
                     self._shared.tell()
             return found.told()

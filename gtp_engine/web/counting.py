@@ -11,7 +11,8 @@ from go_rules.game import Game
 from go_rules.points import BLACK, COLOUR_NAMES, EMPTY, WHITE, board_points, opponent
 from go_rules.rules import SCORING_AREA, TAX_NONE
 from go_rules.scoring import final_owners, result_text
-from gtp_engine.session.clock import Clock, System, TimeControl
+from gtp_engine.session.clock import Clock, TimeControl
+from gtp_engine.session.time_management import most_seconds
 from gtp_engine.web.refusals import Refusal
 
 NO_RESULT = "Void"
@@ -83,11 +84,7 @@ class GameClock:
 
     def __init__(self, main: float, byo_seconds: float, periods: int, increment: float) -> None:
         """Make clocks of main time and either byo-yomi periods or an increment. All times are seconds."""
-        control = TimeControl.absolute(main)
-        if increment:
-            control = TimeControl.fischer(main, increment)
-        elif periods:
-            control = TimeControl.byoyomi(main, byo_seconds, periods)
+        control = TimeControl.fischer(main, increment) if increment else TimeControl.byoyomi(main, byo_seconds, periods)
         self.clock = Clock(control)
         self.running, self.since = 0, 0.0
 
@@ -102,12 +99,7 @@ class GameClock:
 
     def seconds_left(self) -> float:
         """Return in how many seconds the side whose clock runs has lost."""
-        left, control = self.clock.left[self.running], self.clock.control
-        has_overtime = control.system is System.BYOYOMI
-        overtime = control.period * max(1, control.periods) if has_overtime else 0.0
-        if left.in_overtime:
-            overtime = left.period + control.period * max(0, left.periods - 1)
-        return left.main + overtime - (time.time() - self.since)
+        return most_seconds(self.clock.control, self.clock.left[self.running]) - (time.time() - self.since)
 
     def told(self) -> dict[str, Any]:
         """Return what pages are told: the terms, what is left of black's clock and of white's, whose runs, and

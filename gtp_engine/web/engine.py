@@ -9,24 +9,22 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from go_rules.game import Game
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.errors import explain
 from gtp_engine.networks import with_network
-from gtp_engine.players import WITH_PROFILE
+from gtp_engine.players import WITH_PROFILE, compile_beside
 from gtp_engine.session.clock import Clock
 from gtp_engine.session.loading import warm_up_rules
 from gtp_engine.session.session import Session
-from gtp_engine.web.ranks import network_of_people
+from gtp_engine.session.thinking import Decision
+from gtp_engine.web.levels import network_of_people
 from gtp_engine.web.refusals import Refusal
 from nets.human_profile import parse_profile
-from search.request import OWNERSHIP_AT_THE_END, Limits, MoveFilter, ReportRequest
+from search.request import Limits, MoveFilter, ReportRequest
 from search.result import SearchResult
-
-if TYPE_CHECKING:
-    from gtp_engine.session.thinking import Decision
 
 MOST_WAITING = 8
 """Searches that may wait for another one."""
@@ -34,8 +32,6 @@ FIRST_REPORT, REPORT_SECONDS = 0.1, 0.25
 """Until the first report of an analysis, and between two."""
 LOOK_VISITS = 100
 """Of the position that a page looks at, before what is to be done later goes on; when that is done it has the rest."""
-MOMENT = Limits(600, 1.5, may_stop_early=False)
-"""Of a search for a hint, a threat, and for dead stones."""
 
 Task = Callable[[threading.Event], Any]
 """What thinks until it is done or the event is set, and returns what was asked for."""
@@ -165,15 +161,6 @@ class Engine:
             self.sit_down(game, None)
         return self.session.analyse(limits, stop, colour=colour or None, report=report, game=game, filter=moves)
 
-    def dead_stones(self, game: Game, stop: threading.Event) -> frozenset[int]:
-        """Return the points of the stones that are dead at the end of a game."""
-        self.sit_down(game, None)
-        return self.session.estimate(stop).dead
-
-    def glance(self, game: Game, stop: threading.Event, colour: int) -> SearchResult:
-        """Search a position for a moment, with ownership in the result."""
-        return self.analyse(game, MOMENT, stop, OWNERSHIP_AT_THE_END, colour)
-
     def sit_down(self, game: Game, clock: Clock | None, session: Session | None = None) -> None:
         """Have a session, the usual one if none is named, go on with a game on this clock."""
         session = session or self.session
@@ -212,8 +199,6 @@ class Engine:
     # --- The thread -------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        from gtp_engine.players import compile_beside
-
         def compiling() -> None:
             self._on_state("compiling")
             compile_beside(self.configuration)

@@ -14,10 +14,8 @@ from go_rules.sgf.writer import escaped
 from gtp_engine.drawing import star_points
 from gtp_engine.session.records import GameFiles
 from gtp_engine.web.counting import Count, GameClock
-from gtp_engine.web.games import PROPERTY, Situation
-from gtp_engine.web.levels import FULL
+from gtp_engine.web.levels import FULL, NAMES, levels
 from gtp_engine.web.problems import OPEN, Asked
-from gtp_engine.web.ranks import NAMES, levels
 from gtp_engine.web.tree import GameTree, Node
 
 PLAY, ANALYSE = "play", "analyse"
@@ -28,6 +26,22 @@ TOLD = ("id", "file", "result", "mode", "person", "level", "teaching", "limit", 
 """What pages are told of a game just as it is."""
 LIMIT = 3.0
 """Points that a move has to lose for a take-back to be offered."""
+
+
+class Situation(msgspec.Struct):
+    """What an SGF file has no words for: how a game is played that is kept. It is a private property of the root."""
+
+    mode: str
+    at: int
+    """The place of the position among the file's nodes."""
+    person: int
+    level: int
+    teaching: bool
+    limit: float
+    to_place: int = 0
+
+
+PROPERTY = "NOBI"
 
 
 @dataclass(eq=False)

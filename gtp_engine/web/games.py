@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import re
 import time
 from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from go_rules.sgf.grammar import MAX_BYTES, SgfError
 from go_rules.sgf.reader import parse_sgf
@@ -20,22 +19,6 @@ from nobi_machine.files import read_regular
 MOST_LISTED = 200
 _NAME = re.compile(r"[0-9]{8}-[0-9]{6}(-[0-9]{1,4})?")
 """What identifies a game: when it began."""
-
-
-class Situation(msgspec.Struct):
-    """What an SGF file has no words for: how a game is played that is kept. It is a private property of the root."""
-
-    mode: str
-    at: int
-    """The place of the position among the file's nodes."""
-    person: int
-    level: int
-    teaching: bool
-    limit: float
-    to_place: int = 0
-
-
-PROPERTY = "NOBI"
 
 
 def folder_of_ours(folder: Path) -> Path:
@@ -52,8 +35,6 @@ class Games:
     def __init__(self) -> None:
         self.folder = data_root() / "games"
         self._given: set[str] = set()
-        self._summaries: dict[Path, tuple[tuple[int, int], dict[str, Any]]] = {}
-        """What was last read from a file, and its time and size then."""
 
     def new_name(self) -> str:
         """Return what identifies a game that begins now."""
@@ -85,29 +66,20 @@ class Games:
             paths = (path for path in self.folder.iterdir() if path.suffix == ".sgf" and _NAME.fullmatch(path.stem))
             for path in sorted(paths, reverse=True)[:MOST_LISTED]:
                 with contextlib.suppress(OSError):
-                    found.append(self._summary(path))
+                    status = path.stat()
+                    found.append(_summary(path, status.st_mtime_ns, status.st_size))
         return found
 
-    def _summary(self, path: Path) -> dict[str, Any]:
-        status = path.stat()
-        state = status.st_mtime_ns, status.st_size
-        if path not in self._summaries or self._summaries[path][0] != state:
-            self._summaries[path] = state, self._read(path)
-        return self._summaries[path][1]
 
-    @staticmethod
-    def _read(path: Path) -> dict[str, Any]:
-        date = f"{path.stem[:4]}-{path.stem[4:6]}-{path.stem[6:8]} {path.stem[9:11]}:{path.stem[11:13]}"
-        summary: dict[str, Any] = {"id": path.stem, "name": "", "date": date}
-        try:
-            game = parse_sgf(read_regular(path, MAX_BYTES))
-        except SgfError as error:
-            return {**summary, "name": str(error), "black": "", "white": "", "size": "", "result": "", "moves": 0}
-        return {
-            **summary,
-            "black": game.black,
-            "white": game.white,
-            "size": f"{game.width}x{game.height}",
-            "result": game.result,
-            "moves": len(game.moves),
-        }
+@functools.lru_cache(2 * MOST_LISTED)
+def _summary(path: Path, _time: int, _size: int) -> dict[str, Any]:
+    """What pages are told of a file, which is read once for each time of its last change and size."""
+    date = f"{path.stem[:4]}-{path.stem[4:6]}-{path.stem[6:8]} {path.stem[9:11]}:{path.stem[11:13]}"
+    summary: dict[str, Any] = {"id": path.stem, "name": "", "date": date}
+    try:
+        game = parse_sgf(read_regular(path, MAX_BYTES))
+    except SgfError as error:
+        return {**summary, "name": str(error), "black": "", "white": "", "size": "", "result": "", "moves": 0}
+    size = f"{game.width}x{game.height}"
+    told = {"black": game.black, "white": game.white, "size": size, "result": game.result, "moves": len(game.moves)}
+    return {**summary, **told}

@@ -2,20 +2,22 @@
 
 They draw moves from the network's policy, the hotter the weaker. The last one is the search as configured. What a
 temperature is worth depends on the board's size and the network: `make campaign-levels` measures it. Other players than
-`nobi` and `policy` search at every level.
+`nobi` and `policy` search at every level. Where a HumanSL network is at hand, further levels play as people of a rank
+do.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from go_rules.game import Game
 from go_rules.points import PASS, board_points
+from gtp_engine.web.refusals import Refusal
+from nets.at_hand import AtHand, at_hand
 from search.nobi.move_choice import choose_move
 from search.nobi.parameters import SearchParameters
 from search.player import Player
@@ -84,36 +86,57 @@ def calibrated(width: int, height: int) -> tuple[Strength, ...]:
     return tuple(Strength(1, temperature) for temperature in CALIBRATED[side])
 
 
-@dataclass(frozen=True)
-class Level:
-    """One of the strengths that a person may choose to play against."""
-
-    id: int
-    """1 is the weakest."""
-
-    @property
-    def elo(self) -> int | None:
-        """Elo above GNU Go 3.8 at its level 1, as calibrated; None of the last level, which nobody knows."""
-        return None if self.id == FULL else WEAKEST + STEP * (self.id - 1)
-
-    @property
-    def name(self) -> str:
-        """What programs call it."""
-        above = self.elo
-        if above is None:
-            return "full strength"
-        return (
-            f"{abs(above)} Elo {'above' if above > 0 else 'below'} GNU Go" if above else "about GNU Go at its level 1"
-        )
-
-    def strength(self, game: Game, player: Player) -> Strength | None:
-        """Return what makes this level in a game of this player's; None where configuration and clock say it."""
-        if self.id == FULL:
-            return None
-        if player.evaluator is None or not isinstance(player.parameters, SearchParameters):
-            return Strength(round(LEAST_VISITS * 1.5 ** (self.id - 1)))
-        return calibrated(game.width, game.height)[self.id - 1]
+def elo(level: int) -> int | None:
+    """Compute the Elo of a level above GNU Go 3.8 at its level 1, as calibrated; None of the last one, and of people's
+    ranks, which nobody knows."""
+    return WEAKEST + STEP * (level - 1) if level < FULL else None
 
 
-LEVELS = {number: Level(number) for number in range(1, FULL + 1)}
-"""All levels, the weakest first."""
+def strength_of(level: int, game: Game, player: Player) -> Strength | None:
+    """Return what makes a level in a game of this player's; None where configuration and clock say it."""
+    if level == FULL:
+        return None
+    if player.evaluator is None or not isinstance(player.parameters, SearchParameters):
+        return Strength(round(LEAST_VISITS * 1.5 ** (level - 1)))
+    return calibrated(game.width, game.height)[level - 1]
+
+
+def _name(level: int) -> str:
+    """What programs call a level."""
+    above = elo(level)
+    if above is None:
+        return "full strength"
+    return f"{abs(above)} Elo {'above' if above > 0 else 'below'} GNU Go" if above else "about GNU Go at its level 1"
+
+
+RANKS = dict(enumerate([*(f"{n}k" for n in range(18, 0, -1)), *(f"{n}d" for n in range(1, 10))], start=101))
+"""The ranks of people by the numbers of their levels, the weakest first."""
+NAMES = {level: _name(level) for level in range(1, FULL + 1)} | RANKS
+"""Of all levels, by their numbers."""
+
+
+def imitates_people(network: AtHand) -> bool:
+    """Return whether a network is a HumanSL network."""
+    return network.header is not None and network.header.imitates_people
+
+
+def network_of_people() -> AtHand | None:
+    """Return a HumanSL network at hand; None if there is none."""
+    return next((each for each in at_hand() if each.is_whole and imitates_people(each)), None)
+
+
+def levels() -> dict[int, str]:
+    """Return the names of all levels that can be played now, by their numbers."""
+    has_people = network_of_people() is not None
+    return {each: name for each, name in NAMES.items() if has_people or each not in RANKS}
+
+
+def told_levels() -> list[dict[str, Any]]:
+    """Return what pages are told of the levels. `elo`: above GNU Go at its level 1, null where nobody knows."""
+    return [{"id": each, "name": name, "is_rank": each in RANKS, "elo": elo(each)} for each, name in levels().items()]
+
+
+def require_level(level: int) -> None:
+    """Raise Refused unless there is such a level."""
+    if level not in levels():
+        raise Refusal("no_such_level", level=level)

@@ -74,12 +74,8 @@ def _line(review: Review) -> list[str]:
 
 def page_of(game: dict[str, Any], title: str) -> str:
     """Write a game as a page of its own. `game` is what pages are told of one (web/game.py)."""
-    record = json.dumps({"version": VERSION, "game": game}, ensure_ascii=False, separators=(",", ":"))
-    return _with_record(record.replace("<", "\\u003c"), title)
-
-
-def _with_record(record: str, title: str) -> str:
-    page = _file("index.html")
+    said = json.dumps({"version": VERSION, "game": game}, ensure_ascii=False, separators=(",", ":"))
+    record, page = said.replace("<", "\\u003c"), _file("index.html")
     icon = base64.b64encode(_file("icon.svg").encode()).decode()
     for old, new in (
         ('href="/page/icon.svg"', f'href="data:image/svg+xml;base64,{icon}"'),

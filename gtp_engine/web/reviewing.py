@@ -50,13 +50,13 @@ class GameReview:
     def _judge(self, node: Node, number: int, stop: threading.Event) -> None:
         if node.opinion is not None and node.opinion.visits >= self._visits:
             return
-        position = self._position(node)
+        position = self._shared.position(self._game, node)
         if position is None:
             return
         self._engine.say(n=number, of=len(self._line))
         result = self._search(position, self._visits, stop)
         with self._shared.lock:
-            if self._is_there(node):
+            if self._shared.has(self._game, node):
                 self._shared.think_of(node, result)
                 self._shared.tell(node, *node.children[:1])
 
@@ -70,7 +70,7 @@ class GameReview:
     def explain(self, node: Node, stop: threading.Event, names_best: bool = True) -> None:
         """Look for the cause of a move that was bad, unless that was done, and tell pages of it. `names_best`: whether
         it says what was better. A task."""
-        position = self._position(node.parent)
+        position = self._shared.position(self._game, node.parent)
         if node.move is None or node.cause is not None or ("cause", node.id) in self._done or position is None:
             return
         self._engine.say(n=node.number)
@@ -79,7 +79,7 @@ class GameReview:
         )
         with self._shared.lock:
             self._done.add(("cause", node.id))
-            if cause is not None and self._is_there(node):
+            if cause is not None and self._shared.has(self._game, node):
                 node.cause = cause if names_best else dataclasses.replace(cause, best=None)
                 self._shared.tell(node)
 
@@ -94,7 +94,7 @@ class GameReview:
 
         for move in costliest((move for _, move in judged if person in (0, move.colour)), PROBLEM_LOSS):
             node = nodes[move.number]
-            position = self._position(node.parent)
+            position = self._shared.position(self._game, node.parent)
             if ("problem", node.id) in self._done or position is None:
                 continue
             self._engine.say(n=move.number)
@@ -120,11 +120,3 @@ class GameReview:
         if stop.is_set() or not result.moves:
             raise Interrupted
         return result
-
-    def _position(self, node: Node | None) -> Game | None:
-        """The board at a node; None where it is not on the board any more."""
-        with self._shared.lock:
-            return self._game.tree.board(node).copy() if node is not None and self._is_there(node) else None
-
-    def _is_there(self, node: Node) -> bool:
-        return self._shared.game is self._game and self._game.tree.nodes.get(node.id) is node

@@ -16,7 +16,6 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import (
     FileResponse,
@@ -97,33 +96,26 @@ def _is_address(name: str) -> bool:
     return True
 
 
-class Guard:
-    """Middleware that lets in whom the entrance lets in, and puts HEADERS on every answer."""
+def guarded(inner: ASGIApp, entrance: Entrance) -> ASGIApp:
+    """Let in whom the entrance lets in, and put HEADERS on every answer."""
 
-    def __init__(self, app: ASGIApp, entrance: Entrance) -> None:
-        self._app, self._entrance = app, entrance
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or hand it on."""
-        if scope["type"] != "http":
-            return
-
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] += [(k.lower().encode(), v.encode()) for k, v in HEADERS.items()]
             await send(message)
 
         request = Request(scope)
-        reason = self._entrance.refusal(request)
-        app: ASGIApp = self._app
+        reason = entrance.refusal(request)
+        app: ASGIApp = PlainTextResponse(reason, 403) if reason else inner
         if reason == NO_ENTRY and request.method == "GET" and request.url.path == "/":
-            app = self._entrance.let_in(request.query_params.get("token", "")) or PlainTextResponse(reason, 403)
-        elif reason:
-            app = PlainTextResponse(reason, 403)
+            app = entrance.let_in(request.query_params.get("token", "")) or app
         await app(scope, receive, send_with_headers)
 
+    return answer
 
-def make_app(table: Table, streams: Streams, entrance: Entrance) -> Starlette:
+
+def make_app(table: Table, streams: Streams, entrance: Entrance) -> ASGIApp:
     """Make the application that serves a table."""
 
     async def index(_request: Request) -> Response:
@@ -159,17 +151,15 @@ def make_app(table: Table, streams: Streams, entrance: Entrance) -> Starlette:
             told = said_of(error)
             return _error(400 if is_of_user(error) else 500, words(told), **told)
 
-    return Starlette(
-        routes=[
-            Route("/", index),
-            Route("/api/events", events),
-            Route("/api/download", download),
-            Route("/api/problems.sgf", problems),
-            Route("/api/{name}", carry_out, methods=["POST"]),
-            Mount("/page", StaticFiles(directory=PAGE)),
-        ],
-        middleware=[Middleware(Guard, entrance=entrance)],
-    )
+    routes = [
+        Route("/", index),
+        Route("/api/events", events),
+        Route("/api/download", download),
+        Route("/api/problems.sgf", problems),
+        Route("/api/{name}", carry_out, methods=["POST"]),
+        Mount("/page", StaticFiles(directory=PAGE)),
+    ]
+    return guarded(Starlette(routes=routes), entrance)
 
 
 def _attached(name: str, content: bytes) -> Response:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from go_rules.game import Game
 from go_rules.points import BLACK
 from gtp_engine.errors import explain
 from gtp_engine.review.judged import LONGEST_LINE, Opinion
@@ -32,6 +33,15 @@ class SharedGame:
         self.game = game
         self.publish = streams.publish
 
+    def has(self, game: OpenGame, node: Node) -> bool:
+        """Return whether a node of a game is still on the board."""
+        return self.game is game and game.tree.nodes.get(node.id) is node
+
+    def position(self, game: OpenGame, node: Node | None) -> Game | None:
+        """Return a copy of the position at a node; None where it is not on the board any more."""
+        with self.lock:
+            return game.tree.board(node).copy() if node is not None and self.has(game, node) else None
+
     def tell_all(self) -> None:
         """Tell pages the whole game: it is another one, or the order of its variations has changed."""
         self.publish("game", self.game.told())
@@ -58,10 +68,34 @@ class SharedGame:
 
     def tell_analysis(self, node: Node, result: SearchResult, is_done: bool) -> dict[str, Any]:
         """Tell pages what a search has found at a node, and return that."""
-        found = told_result(result, self.game.tree.on_page)
-        told = {"game": self.game.id, "node": node.id, "to_play": result.colour, **found, "done": is_done}
-        self.publish("analysis", told)
-        return told
+        is_black, on_page = result.colour == BLACK, self.game.tree.on_page
+        winrate, lead = Opinion.of(result).of_black
+        owners = None if result.ownership is None else result.ownership * (100 if is_black else -100)
+
+        def told(move: MoveInfo) -> dict[str, Any]:
+            return {
+                "point": on_page(move.point),
+                "visits": move.visits,
+                "winrate": round(move.winrate if is_black else 1.0 - move.winrate, 4),
+                "lead": round(move.lead if is_black else -move.lead, 2),
+                "order": move.order,
+                "pv": [on_page(point) for point in move.pv[:LONGEST_LINE]],
+            }
+
+        found = {
+            "game": self.game.id,
+            "node": node.id,
+            "to_play": result.colour,
+            "visits": result.visits,
+            "winrate": round(winrate, 4),
+            "lead": round(lead, 2),
+            "per_second": round(result.new_visits / result.seconds, 1) if result.seconds else 0.0,
+            "moves": [told(move) for move in result.moves[:MOST_MOVES]],
+            "ownership": None if owners is None else owners.round().astype(int).tolist(),
+            "done": is_done,
+        }
+        self.publish("analysis", found)
+        return found
 
     def _keep(self) -> None:
         """Write the game to the folder of games: to another file where somebody has changed its own."""
@@ -92,29 +126,3 @@ class SharedGame:
     def _rename(self) -> None:
         self.game.id = self.games.new_name()
         self.tell_all()
-
-
-def told_result(result: SearchResult, on_page: Callable[[int], int]) -> dict[str, Any]:
-    """Return what pages are told of a search."""
-    is_black = result.colour == BLACK
-    winrate, lead = Opinion.of(result).of_black
-    owners = None if result.ownership is None else result.ownership * (100 if is_black else -100)
-
-    def told(move: MoveInfo) -> dict[str, Any]:
-        return {
-            "point": on_page(move.point),
-            "visits": move.visits,
-            "winrate": round(move.winrate if is_black else 1.0 - move.winrate, 4),
-            "lead": round(move.lead if is_black else -move.lead, 2),
-            "order": move.order,
-            "pv": [on_page(point) for point in move.pv[:LONGEST_LINE]],
-        }
-
-    return {
-        "visits": result.visits,
-        "winrate": round(winrate, 4),
-        "lead": round(lead, 2),
-        "per_second": round(result.new_visits / result.seconds, 1) if result.seconds else 0.0,
-        "moves": [told(move) for move in result.moves[:MOST_MOVES]],
-        "ownership": None if owners is None else owners.round().astype(int).tolist(),
-    }

@@ -13,25 +13,14 @@ from typing import Any
 import numpy as np
 
 from go_rules.game import Game, Move, RuleViolation
-from go_rules.points import (
-    BLACK,
-    COLOUR_LETTERS,
-    EMPTY,
-    PASS,
-    WHITE,
-    column_of,
-    point_at,
-    row_of,
-    to_vertex,
-)
+from go_rules.points import BLACK, COLOUR_LETTERS, EMPTY, PASS, WHITE, column_of, point_at, row_of, to_vertex
 from go_rules.rules import Rules
 from go_rules.sgf.encodings import is_text
 from go_rules.sgf.grammar import SgfError, parse_game
 from go_rules.sgf.reader import MAX_SETUPS, PropertyReader, Setup, set_up
 from go_rules.sgf.writer import coordinates, escaped, root_terms
-from gtp_engine.review.causes import Cause
+from gtp_engine.review.causes import TEXTS, Cause
 from gtp_engine.review.judged import LONGEST_LINE, JudgedMove, Opinion
-from gtp_engine.review.texts import TEXTS
 from gtp_engine.web.refusals import Refusal, Said, said
 
 PAGE_PASS = -1

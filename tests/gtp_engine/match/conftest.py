@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import io
 import shlex
 import sys
 from collections.abc import Callable, Iterator
@@ -30,11 +32,31 @@ def stub(*options: str) -> str:
     return shlex.join(stub_command(*options))
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    """Run `nobi match`; return its exit code, and what it wrote to stdout and stderr."""
-    code = cli.run(["match", *(str(argument) for argument in arguments)])
-    out, err = capsys.readouterr()
-    return code, out, err
+Match = Callable[..., tuple[int, str, str]]
+
+
+def nobi(subcommand: str) -> Callable[..., tuple[int, str, str]]:
+    """What runs a subcommand: it returns the exit code, and what was written to stdout and stderr."""
+
+    def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+        code = cli.run([subcommand, *map(str, arguments)])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
+
+
+@pytest.fixture
+def match(capsys: pytest.CaptureFixture[str]) -> Match:
+    """Runs `nobi match`."""
+    return functools.partial(nobi("match"), capsys)
+
+
+class Terminal(io.StringIO):
+    """Takes what is written, as a terminal does."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 def terms(**changes: object) -> Terms:

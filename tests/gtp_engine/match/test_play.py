@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from gtp_engine.match.conditions import read_conditions
-from gtp_engine.match.play import Contest, Series
+from gtp_engine.match.play import Contest, Series, open_contest
 from gtp_engine.match.record import MatchRecord
 from gtp_engine.match.statistics import Sprt
 from gtp_engine.match.table import summary
-from tests.gtp_engine.match.conftest import run, stub, stub_command
+from tests.gtp_engine.match.conftest import Match, stub, stub_command
 from tests.gtp_engine.match.test_match import game
 from tests.gtp_engine.match.zoo import processes_with
 
@@ -37,13 +37,11 @@ def open_match(
     return contest, Series([contest], conditions, games, stop=stop)
 
 
-def test_two_games_have_one_opening_and_the_next_two_another(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_two_games_have_one_opening_and_the_next_two_another(tmp_path: Path, match: Match) -> None:
     openings = tmp_path / "openings.txt"
     openings.write_text("C3\nB2 D4\nB4\n")
     options = ["--size", 5, "-n", 8, "--openings", openings, "--out", tmp_path / "match"]
-    assert run(capsys, RESIGNER, RESIGNER, *options)[0] == 0
+    assert match(RESIGNER, RESIGNER, *options)[0] == 0
     pairs = [["C3"], ["B2", "D4"], ["B4"], ["C3"]]
     assert [game["opening"] for game in lines_of(tmp_path / "match")] == [pair for pair in pairs for _ in (0, 1)]
 
@@ -53,10 +51,10 @@ def comments(path: Path) -> list[str]:
     return [(re.findall(r"C\[((?:[^\]\\]|\\.)*)\]", node) or [""])[0] for node in path.read_text().split(";")[1:]]
 
 
-def test_the_last_comment_of_a_game_says_how_it_ended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_last_comment_of_a_game_says_how_it_ended(tmp_path: Path, match: Match) -> None:
     options = ["--size", 5, "--komi", 0.5, "-n", 2, "--openings", "none", "--score", "engines"]
     winner = stub("--name", "Winner", "--moves", "C3", "--score", "B+24.5")
-    run(capsys, winner, stub("--name", "Quiet"), *options, "--out", tmp_path / "quiet")
+    match(winner, stub("--name", "Quiet"), *options, "--out", tmp_path / "quiet")
     *others, last = comments(tmp_path / "quiet" / "games" / "0001.sgf")
     assert set(others) == {""}
     assert re.sub(r"[0-9.]+ s$", "T s", last, flags=re.MULTILINE).split("\n") == [
@@ -66,7 +64,7 @@ def test_the_last_comment_of_a_game_says_how_it_ended(tmp_path: Path, capsys: py
     ]
     twice = stub("--name", "Twice", "--moves", "C3,B2")
     slow = stub("--name", "Slow", "--bad", "slow@1", "--bad", "crash@2")
-    run(capsys, slow, twice, *options, "--out", tmp_path / "slow")
+    match(slow, twice, *options, "--out", tmp_path / "slow")
     *_, last = comments(tmp_path / "slow" / "games" / "0002.sgf")
     first, a, b = last.split("\n")
     assert first == "Game 2: B+F, crash (engine A: exited (7) at 'genmove white')"
@@ -77,8 +75,8 @@ def test_the_last_comment_of_a_game_says_how_it_ended(tmp_path: Path, capsys: py
     ]
 
 
-def test_each_engine_has_its_own_file_for_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(capsys, RESIGNER, stub("--bad", "crash@1"), "--size", 5, "-n", 2, "--openings", "none", "--out", tmp_path)
+def test_each_engine_has_its_own_file_for_stderr(tmp_path: Path, match: Match) -> None:
+    match(RESIGNER, stub("--bad", "crash@1"), "--size", 5, "-n", 2, "--openings", "none", "--out", tmp_path)
     written = {path.name: path.read_text() for path in (tmp_path / "stderr").iterdir()}
     assert written == {"A-1.txt": "", "B-1.txt": "stub: crashing now\n"}
 
@@ -163,3 +161,58 @@ def test_a_judge_is_told_to_quit_like_the_players(tmp_path: Path) -> None:
     match.run(lambda _: None)
     assert [game["settled_by"] for game in lines_of(tmp_path / "match")] == ["judge"]
     assert log.read_text().splitlines()[-1] == "quit"
+
+
+# --- Several matches -----------------------------------------------------------------------------------------------
+
+
+def contests_of(folder: Path, *engines: list[str], **options: object) -> tuple[list[Contest], Series]:
+    """The contests of each two of the engines on 5x5, and a series of so many games in each."""
+    games = options.pop("games")
+    assert isinstance(games, int)
+    conditions = read_conditions(size=(5, 5), opening_set="none", **options)  # type: ignore[arg-type]
+    names = [f"engine {number}" for number in range(len(engines))]
+    pairs = [(one, other) for one in range(len(engines)) for other in range(one + 1, len(engines))]
+    found = [open_contest(folder, pair, engines, names, conditions) for pair in pairs]
+    return found, Series(found, conditions, games)
+
+
+def test_matches_advance_in_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gtp_engine.match.play.ROUND", 2)
+    found, played = contests_of(tmp_path, RESIGNS, RESIGNS, RESIGNS, games=3)
+    order: list[tuple[int, int]] = []
+    played.run(lambda contest: order.append(contest.sides))
+    assert order == [*[(0, 1)] * 2, *[(0, 2)] * 2, *[(1, 2)] * 2, (0, 1), (0, 2), (1, 2)]
+    assert [len(contest.record.games) for contest in found] == [3, 3, 3]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["01-02", "01-03", "02-03"]
+
+
+def test_a_round_that_was_interrupted_is_finished_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gtp_engine.match.play.ROUND", 2)
+    _, played = contests_of(tmp_path, RESIGNS, RESIGNS, RESIGNS, games=1)
+    played.run(lambda _: None)
+    order: list[tuple[int, int]] = []
+    _, played = contests_of(tmp_path, RESIGNS, RESIGNS, RESIGNS, games=4)
+    played.run(lambda contest: order.append(contest.sides))
+    assert order[:6] == [(0, 1), (0, 2), (1, 2), (0, 1), (0, 1), (0, 2)]
+    assert len(order) == 9
+
+
+class Enough(Exception):
+    """Raised after a game to end a series."""
+
+
+def test_a_match_that_hangs_holds_up_no_other(tmp_path: Path) -> None:
+    """The first engine thinks for ever. What ends the series ends it too, and its game counts for nobody."""
+    thinker = stub_command("--bad", "hang@1")
+    found, played = contests_of(tmp_path, thinker, RESIGNS, RESIGNS, games=1, parallel=3, hang=20.0)
+    first: list[tuple[int, int]] = []
+
+    def after_game(contest: Contest) -> None:
+        first.append(contest.sides)
+        raise Enough
+
+    with pytest.raises(Enough):
+        played.run(after_game)
+    assert first == [(1, 2)]
+    assert [len(contest.record.games) for contest in found] == [0, 0, 1]

@@ -39,31 +39,50 @@ def test_a_record_before_there_were_handicaps_and_judges(tmp_path: Path) -> None
     assert MatchRecord(tmp_path, TERMS).games == []
 
 
-def test_a_file_of_an_empty_line_is_no_record(tmp_path: Path) -> None:
-    (tmp_path / "record.jsonl").write_bytes(b"\n")
-    with pytest.raises(UserError, match="not a match record"):
-        MatchRecord(tmp_path, TERMS)
-    assert (tmp_path / "record.jsonl").read_bytes() == b"\n"
+# Fields of a game that replace its own; those in bytes are none that Python would write.
+DAMAGES: list[dict[str, object] | bytes] = [
+    {"settled_by": "a hunch"},
+    {"reason": "hurrah"},
+    {"opening": ["\x1b[2J"]},
+    {"opening": ["E5"] * 1001},
+    {"detail": "\x1b[2J"},
+    {"scores": ["B+R", None]},
+    {"scores": ["B+1\n", None]},
+    {"result": "B+R\n"},
+    {"result": "B+\x1b"},
+    {"seconds": [-1.0, 0.0]},
+    {"moves": -1},
+    {"game": -1},
+    {"black": 7},
+    {"late": [0, 0, 0]},
+    b'{"moves":' + b"9" * 5000 + b"}",
+    b'{"detail":' + b"[" * 100_000 + b"}",
+    b'{"longest":[1e999,1.0]}',
+]
 
 
 @pytest.mark.parametrize(
-    "damage",
-    [
-        {"settled_by": "a hunch"},
-        {"opening": ["\x1b[2J"]},
-        {"opening": ["E5"] * 1001},
-        {"scores": ["B+R", None]},
-        {"scores": ["B+1\n", None]},
-        {"result": "B+R\n"},
-        {"seconds": [-1.0, 0.0]},
-        {"moves": -1},
-    ],
+    "damage", [*DAMAGES, "twice", "no fields", "no record", "an empty line"], ids=lambda each: str(each)[:30]
 )
-def test_a_game_that_cannot_be_is_refused(damage: dict[str, object]) -> None:
-    facts = msgspec.json.decode(msgspec.json.encode(game(0, "B+R")))
-    assert msgspec.json.decode(json.dumps(facts).encode(), type=GameRecord) == game(0, "B+R")
-    with pytest.raises(msgspec.ValidationError):
-        msgspec.json.decode(json.dumps(facts | damage).encode(), type=GameRecord)
+def test_a_record_that_makes_no_sense_is_refused_and_kept(
+    tmp_path: Path, damage: dict[str, object] | bytes | str
+) -> None:
+    MatchRecord(tmp_path, TERMS).add(game(0, "B+R"), b"(;)")
+    path = tmp_path / "record.jsonl"
+    terms, line = path.read_bytes().splitlines()
+    if isinstance(damage, bytes):  # with the other fields as they were
+        line = line[:-1] + b"," + damage[1:]
+    elif isinstance(damage, dict):
+        line = json.dumps(json.loads(line) | damage).encode()
+    lines = {"twice": [terms, line, line], "no fields": [terms, b"{}"], "no record": [b"no record"]}
+    lines["an empty line"] = [b""]
+    # A last line without its end is one that was being written.
+    for end in (b"\n", b"\n{half a line", *[b""] * (damage == "no record")):
+        content = b"\n".join(lines.get(str(damage), [terms, line])) + end
+        path.write_bytes(content)
+        with pytest.raises(UserError, match="not a match record"):
+            MatchRecord(tmp_path, TERMS)
+        assert path.read_bytes() == content
 
 
 def test_long_openings_and_wide_scores_can_be() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from gtp_engine.match.referee import Conduct, scores_on_board
 from gtp_engine.session.clock import TimeControl
 from tests.go_rules.diagrams import rows_of
 from tests.go_rules.kos import TRIPLE_KO, TRIPLE_KO_CYCLE
+from tests.gtp_engine.match import zoo
 
 Play = Callable[..., GameRecord]
 
@@ -168,3 +171,26 @@ def test_an_engine_that_refuses_the_terms_loses(referee_game: Play) -> None:
     game = referee_game([], ["--bad", "refuse-komi@1"])
     assert (game.result, game.reason) == ("B+F", record.TERMS_REFUSED)
     assert game.detail == "engine B: refuses `komi 0.5`: never"
+
+
+# --- Hostile engines: all moments and both sides are in tests/campaigns/opponents.py -------------------------------
+
+
+OTHER_MOMENTS = ("list_commands", "play", "other", "final_score", "between", "quit")
+
+
+def cases() -> Iterator[tuple[str, str, int]]:
+    """(kind, moment, honest side): every kind while it thinks, and every second at one more moment."""
+    for number, kind in enumerate(zoo.KINDS):
+        yield kind, "genmove", number % 2
+        other = OTHER_MOMENTS[number // 2 % len(OTHER_MOMENTS)]
+        if number % 2 == 0 and zoo.is_attack(kind, other):
+            yield kind, other, number // 2 % 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the hostile engine uses what POSIX has")
+def test_hostile_engines_lose_or_harm_nobody(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(16) as tables:
+        complaints = list(tables.map(lambda case: zoo.play(tmp_path, *case), cases()))
+    assert len(complaints) > 40
+    assert [complaint for complaint in complaints if complaint] == []

@@ -9,8 +9,7 @@ import pytest
 
 from go_rules.game import Game
 from go_rules.points import BLACK, board_points, from_vertex
-from gtp_engine.review.causes import CONFIRMED_BY, Analyse, Cause, find_cause
-from gtp_engine.review.texts import TEXTS
+from gtp_engine.review.causes import CONFIRMED_BY, TEXTS, Analyse, Cause, find_cause
 from nets.embedded import network_file
 from search.result import MoveInfo, SearchResult
 from tests.campaigns.causes import bad_moves, cause_of, verdict

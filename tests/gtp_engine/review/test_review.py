@@ -8,7 +8,7 @@ import gzip
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,22 @@ from tests.systems import native
 
 RECORD = "(;SZ[9]KM[7]PB[Ann & <Bob>]PW[[b\\]Carl]DT[2026-11-27];B[ee];W[gc];B[cg];W[aa];B[ff])"
 QUICK = ("--visits", "16", "--set", "workers=1", "--set", "seed=1")
+
+
+Reviewed = Callable[..., Any]
+
+
+@pytest.fixture
+def reviewed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Reviewed:
+    """Reviews a game in `game.sgf`, with `out.sgf` for its review: what was printed."""
+
+    def run(content: str | bytes, *options: str, code: int = 0) -> Any:
+        (tmp_path / "game.sgf").write_bytes(content if isinstance(content, bytes) else content.encode())
+        files = [str(tmp_path / "game.sgf"), "--out", str(tmp_path / "out.sgf")]
+        assert cli.run(["review", *files, *QUICK, *options]) == code
+        return capsys.readouterr()
+
+    return run
 
 
 def opinion(colour: int, winrate: float, lead: float, *line: str) -> Opinion:
@@ -160,15 +176,12 @@ def test_sums_and_the_worst_moves() -> None:
     assert written["players"]["white"]["moves"] == 0
 
 
-def test_a_game_is_reviewed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    record, target = tmp_path / "game.sgf", tmp_path / "out.sgf"
-    record.write_text(RECORD)
-    assert cli.run(["review", str(record), "--out", str(target), *QUICK]) == 0
-    printed = capsys.readouterr()
+def test_a_game_is_reviewed(tmp_path: Path, reviewed: Reviewed) -> None:
+    printed = reviewed(RECORD)
     assert "Black Ann & <Bob>" in printed.out
     assert "White [b]Carl" in printed.out
     assert not printed.err
-    root, *nodes = sgf.Sgf_game.from_bytes(target.read_bytes()).get_main_sequence()
+    root, *nodes = sgf.Sgf_game.from_bytes((tmp_path / "out.sgf").read_bytes()).get_main_sequence()
     assert root.get("DT") == "2026-11-27"
     assert "moves 1 to 5" in root.get("C")
     assert [node.get_move()[0] for node in nodes] == ["b", "w", "b", "w", "b"]
@@ -186,83 +199,66 @@ def test_a_game_is_reviewed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     ("encoding", "charset"), [("shift_jis", b""), ("shift_jis", b"CA[UTF-8]"), ("big5", b""), ("gbk", b"CA[Big5]")]
 )
 def test_a_game_in_whatever_encoding_keeps_its_moves_and_its_texts(
-    encoding: str, charset: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    encoding: str, charset: bytes, tmp_path: Path, reviewed: Reviewed
 ) -> None:
     """These characters end with the byte of a backslash or of a bracket."""
-    record, target = tmp_path / "game.sgf", tmp_path / "out.sgf"
     name, comment = (
         ({"shift_jis": "山田表ゾ", "big5": "成功", "gbk": "猎乗乚"}[encoding]).encode(encoding),
         b"half \xe3",
     )
     texts = (b"(;SZ[9]KM[7]PB[%b]" % name, b";B[ee]C[%b" % name, b"];W[gc]C[%b" % comment, b"];B[cg]")
-    record.write_bytes(b"".join(texts).replace(b"PB", charset + b"PB") + b")")
-    assert cli.run(["review", str(record), "--out", str(target), *QUICK, "--json"]) == 0
-    moves = json.loads(capsys.readouterr().out)["moves"]
+    moves = json.loads(reviewed(b"".join(texts).replace(b"PB", charset + b"PB") + b")", "--json").out)["moves"]
     assert [move["move"] for move in moves] == ["E5", "G7", "C3"]
-    written = target.read_bytes()
+    written = (tmp_path / "out.sgf").read_bytes()
     assert all(text.removeprefix(b"]") in written.replace(charset, b"") for text in texts)
     assert written.count(b"CA[") <= 1
     assert written.count(b"\n\n") == 2, "what is said of a move follows its comment"
 
 
-def test_a_part_of_a_game_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    record, target = tmp_path / "game.sgf", tmp_path / "out.sgf"
-    record.write_text(RECORD.replace(")", ";W[];B[])"))
-    assert cli.run(["review", str(record), "--out", str(target), *QUICK, "--from", "4", "--to", "99", "--json"]) == 0
-    moves = json.loads(capsys.readouterr().out)["moves"]
+def test_a_part_of_a_game_as_json(tmp_path: Path, reviewed: Reviewed) -> None:
+    part = ("--from", "4", "--to", "99")
+    moves = json.loads(reviewed(RECORD.replace(")", ";W[];B[])"), *part, "--json").out)["moves"]
     assert [(move["number"], move["colour"], move["move"]) for move in moves] == [
         (4, "W", "A9"),
         (5, "B", "F4"),
         (6, "W", "pass"),
         (7, "B", "pass"),
     ]
-    written = target.read_text(encoding="utf-8")
+    written = (tmp_path / "out.sgf").read_text(encoding="utf-8")
     assert [written.count(name) for name in ("SBKV", "LZ[", "LZOP")] == [4, 4, 0], "nothing is known of the root"
 
 
-def test_stones_set_up_in_mid_game_are_nobodys_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    record = tmp_path / "game.sgf"
-    record.write_text("(;SZ[9]KM[7];B[ee];W[eg];B[gc];AW[fe][de][ed][ef]AE[ee];W[cc];PL[B];B[cg];AB[aa]AE[cg])")
-    assert cli.run(["review", str(record), "--out", str(tmp_path / "out.sgf"), *QUICK, "--json"]) == 0
-    moves = json.loads(capsys.readouterr().out)["moves"]
+def test_stones_set_up_in_mid_game_are_nobodys_mistake(reviewed: Reviewed) -> None:
+    game = "(;SZ[9]KM[7];B[ee];W[eg];B[gc];AW[fe][de][ed][ef]AE[ee];W[cc];PL[B];B[cg];AB[aa]AE[cg])"
+    moves = json.loads(reviewed(game, "--json").out)["moves"]
     assert [move["number"] for move in moves] == [1, 2, 3, 4, 5]
     assert abs(moves[2]["lead"] - moves[2]["lead_before"]) < 20 < moves[2]["lead"] - moves[3]["lead_before"]
 
 
-def test_names_cannot_touch_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    record = tmp_path / "game.sgf"
-    record.write_text("(;SZ[9]PB[\x1b\\]2;a\x07\nb]PW[\u202e" + "x" * 500 + "];B[ee])", encoding="utf-8")
-    assert cli.run(["review", str(record), "--out", str(tmp_path / "out.sgf"), *QUICK]) == 0
-    printed = capsys.readouterr().out
+def test_names_cannot_touch_the_terminal(reviewed: Reviewed) -> None:
+    printed = reviewed("(;SZ[9]PB[\x1b\\]2;a\x07\nb]PW[\u202e" + "x" * 500 + "];B[ee])").out
     assert r"Black \x1b]2;a\x07 b" in printed
     assert not {"\x1b", "\x07", "\u202e"} & set(printed)
     assert max(map(len, printed.splitlines())) < 140
 
 
-def test_the_komi_and_rules_asked_for_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    record, target = tmp_path / "game.sgf", tmp_path / "out.sgf"
-    record.write_text(RECORD)
-    asked = ("--komi", "0.5", "--rules", "japanese", "--to", "1", "--json")
-    assert cli.run(["review", str(record), "--out", str(target), *QUICK, *asked]) == 0
-    told = json.loads(capsys.readouterr().out)
+def test_the_komi_and_rules_asked_for_are_told(tmp_path: Path, reviewed: Reviewed) -> None:
+    told = json.loads(reviewed(RECORD, "--komi", "0.5", "--rules", "japanese", "--to", "1", "--json").out)
     assert (told["rules"], told["komi"], told["visits"], told["result"]) == ("Japanese", 0.5, 16, "")
-    assert "Japanese rules, komi 0.5; moves 1 to 1." in target.read_text(encoding="utf-8")
+    assert "Japanese rules, komi 0.5; moves 1 to 1." in (tmp_path / "out.sgf").read_text(encoding="utf-8")
 
 
 def test_a_file_that_cannot_be_written_at_the_end_loses_no_table(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, reviewed: Reviewed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    record, target = tmp_path / "game.sgf", tmp_path / "out.sgf"
-    record.write_text(RECORD)
-    known = Opinion.of
+    target, known = tmp_path / "out.sgf", Opinion.of
 
     def and_a_file_comes(result: SearchResult) -> Opinion:
         target.write_text("mine")
         return known(result)
 
     monkeypatch.setattr(Opinion, "of", and_a_file_comes)
-    assert cli.run(["review", str(record), "--out", str(target), *QUICK]) == 1
-    printed = capsys.readouterr()
+    printed = reviewed(RECORD, code=1)
     assert "White [b]Carl" in printed.out
     assert printed.err == f"nobi: {target}: File exists\n"
     assert target.read_text() == "mine"
@@ -417,14 +413,14 @@ def test_the_visits_are_divided() -> None:
     assert plan.doubtful(judged_moves, 2) == [6, 7]
 
 
-def test_variations_are_reviewed_where_that_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    record, target = tmp_path / "game.sgf", tmp_path / "out.sgf"
-    record.write_text("(;SZ[9]KM[7];B[ee](;W[gc];B[cg])(;W[aa]C[Why [not\\]?](;B[cg])(;B[gg];AW[aa]AB[ab][ba])))")
-    assert cli.run(["review", str(record), "--out", str(target), *QUICK, "--variations", "--json"]) == 0
-    printed = capsys.readouterr()
+def test_variations_are_reviewed_where_that_is_asked_for(tmp_path: Path, reviewed: Reviewed) -> None:
+    game = "(;SZ[9]KM[7];B[ee](;W[gc];B[cg])(;W[aa]C[Why [not\\]?](;B[cg])(;B[gg];AW[aa]AB[ab][ba])))"
+    printed = reviewed(game, "--variations", "--json")
     assert [move["move"] for move in json.loads(printed.out)["moves"]] == ["E5", "G7", "C3"]
-    assert printed.err == f"nobi: {record}: variation 2: the position set up is impossible: no liberties\n"
-    tree = sgf.Sgf_game.from_bytes(target.read_bytes())
+    assert (
+        printed.err == f"nobi: {tmp_path / 'game.sgf'}: variation 2: the position set up is impossible: no liberties\n"
+    )
+    tree = sgf.Sgf_game.from_bytes((tmp_path / "out.sgf").read_bytes())
     (first,) = tree.get_root()
     _, answered = (child for child in first if child.get_move()[1] in ((6, 6), (8, 0)))
     assert answered.get("C").startswith("Why [not]?\n\n")

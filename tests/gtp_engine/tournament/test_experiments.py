@@ -8,16 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from gtp_engine import cli
 from gtp_engine.configuration.sources import load
 from gtp_engine.players import check
 from gtp_engine.tournament.experiment import EXPERIMENTS, Pairing, plan
+from tests.gtp_engine.match.conftest import nobi
 
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    code = cli.run(["experiment", *(str(argument) for argument in arguments)])
-    out, err = capsys.readouterr()
-    return code, out, err
+run = nobi("experiment")
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

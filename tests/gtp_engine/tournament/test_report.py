@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import io
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -19,6 +18,7 @@ from gtp_engine.match.record import GameRecord, tally
 from gtp_engine.match.statistics import Sprt
 from gtp_engine.tournament.report import draw, page, print_results, write_results
 from gtp_engine.tournament.results import as_json, results
+from tests.gtp_engine.match.conftest import Terminal
 from tests.gtp_engine.match.test_match import game
 from tests.gtp_engine.tournament.test_tournament import NORTH, QUITTER, SOUTH, Tables, run, small
 
@@ -172,15 +172,9 @@ def test_results_that_cannot_be_written_are_told_in_one_line(tmp_path: Path, con
         write_results(tmp_path, NAMES, COMMANDS, contests)
 
 
-class Terminal(io.StringIO):
-    """Takes what is written, as a terminal does."""
-
-    def isatty(self) -> bool:
-        return True
-
-    def shown(self) -> str:
-        """The text without escape sequences."""
-        return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", self.getvalue())
+def shown(terminal: Terminal) -> str:
+    """The text without escape sequences."""
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.getvalue())
 
 
 def terminal_for(monkeypatch: pytest.MonkeyPatch) -> Terminal:
@@ -197,10 +191,10 @@ def test_a_bar_counts_the_games_of_this_and_of_earlier_runs(
 ) -> None:
     terminal = terminal_for(monkeypatch)
     run(capsys, SOUTH, NORTH, QUITTER, *small(tmp_path, 1), "--json")
-    assert "3/3" in terminal.shown()
+    assert "3/3" in shown(terminal)
     terminal = terminal_for(monkeypatch)
     _, out, _ = run(capsys, SOUTH, NORTH, QUITTER, *small(tmp_path, 2), "--json")
-    bar = terminal.shown()
+    bar = shown(terminal)
     assert "3/6" in bar
     assert "6/6" in bar
     assert re.findall(r"6/6 .*?([1-3]-[1-3]: \S+)", bar)[-1] == "2-3: W+R"

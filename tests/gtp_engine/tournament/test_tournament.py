@@ -13,11 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from gtp_engine import cli
 from gtp_engine.match.play import ROUND
 from gtp_engine.tournament.command import distinct
 from tests.conftest import REPOSITORY
-from tests.gtp_engine.match.conftest import stub
+from tests.gtp_engine.match.conftest import nobi, stub
 from tests.gtp_engine.match.zoo import processes_with
 from tests.systems import PATIENCE, needs_signals, no_program
 
@@ -27,10 +26,7 @@ QUITTER = stub("--name", "Quitter", "--moves", "resign")
 """South and North each play one stone, and white's komi decides; Quitter loses to both."""
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    code = cli.run(["tournament", *(str(argument) for argument in arguments)])
-    out, err = capsys.readouterr()
-    return code, out, err
+run = nobi("tournament")
 
 
 def small(folder: Path, games: int = 4) -> list[object]:
@@ -152,10 +148,7 @@ def test_interrupting_keeps_everything(tmp_path: Path) -> None:
     quick = [f"q{i}={each}" for i, each in enumerate([QUITTER, SOUTH])]
     arguments = ["tournament", *quick, *slow, *map(str, small(tmp_path, ROUND + 2)), "--parallel", "2"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "gtp_engine.cli", *arguments],
-        cwd=REPOSITORY,
-        stderr=subprocess.PIPE,
-        text=True,
+        [sys.executable, "-m", "gtp_engine.cli", *arguments], cwd=REPOSITORY, stderr=subprocess.PIPE, text=True
     )
     record = tmp_path / "01-02" / "record.jsonl"
     deadline = time.monotonic() + PATIENCE

@@ -1,10 +1,12 @@
-"""How the levels play, and how games are counted."""
+"""How the levels play, those of people too, and how games are counted."""
 
 from __future__ import annotations
 
 import dataclasses
+import os
 import random
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,23 +16,24 @@ from go_rules.game import Game
 from go_rules.points import PASS, board_points
 from go_rules.rule_names import PRESETS
 from go_rules.scoring import result_text
+from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.errors import Refused
+from gtp_engine.players import make_player
 from gtp_engine.web.counting import Count
-from gtp_engine.web.levels import CALIBRATED, FLOOR, FULL, LEVELS, Strength, calibrated
+from gtp_engine.web.levels import CALIBRATED, FLOOR, FULL, RANKS, Strength, calibrated, strength_of
 from nets.evaluator import Evaluator
+from search.player import Player
 from search.result import MoveInfo, SearchResult
 from tests.campaigns.finished_positions import fault, network, positions
 from tests.campaigns.levels import Ours
 from tests.gtp_engine.fakes import FakePlayer
+from tests.gtp_engine.web.browser import Browser, Server
+from tests.nets.random_networks import RandomNetwork
 
 
 def result_with(priors: dict[int, float]) -> SearchResult:
     moves = tuple(
-        MoveInfo(
-            *(point, 0, 0, 0.5, 0.0, 0.0, 10.0, 0.0, prior, 0.5, 0.0, 0.0),
-            order=order,
-            pv=(point,),
-        )
+        MoveInfo(*(point, 0, 0, 0.5, 0.0, 0.0, 10.0, 0.0, prior, 0.5, 0.0, 0.0), order=order, pv=(point,))
         for order, (point, prior) in enumerate(priors.items())
     )
     return SearchResult(1, 1, 0.5, 0.0, 0.0, 10.0, 0.0, 1.0, moves)
@@ -67,7 +70,7 @@ def test_every_level_passes_where_the_policy_likes_nothing_better() -> None:
 def test_levels_grow_with_a_network_and_without(size: int, evaluator: Evaluator) -> None:
     game, player = Game(size, size), FakePlayer()
     for player.evaluator in (None, evaluator):
-        *strengths, full = (level.strength(game, player) for level in LEVELS.values())
+        *strengths, full = (strength_of(level, game, player) for level in range(1, FULL + 1))
         assert full is None
         assert len(strengths) == FULL - 1
         for weaker, stronger in pairwise(strengths):
@@ -126,3 +129,78 @@ def test_a_toggle_needs_a_stone_and_rules_by_which_stones_may_be_dead() -> None:
         count.toggled(board_points(3, 3)[1])
     with pytest.raises(Refused, match="every stone counts"):
         Count(Game(3, 3, *PRESETS["tromp-taylor"]), frozenset()).toggled(board_points(3, 3)[0])
+
+
+# --- Levels that play as people of a rank do -----------------------------------------------------------------------
+
+
+WEAKEST_RANK = min(RANKS)
+
+
+@pytest.fixture
+def human(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small HumanSL network at hand."""
+    monkeypatch.setattr("nets.cache.networks_directory", lambda: tmp_path / "networks")
+    path = data / "networks" / "human.bin.gz"
+    path.parent.mkdir(parents=True)
+    write_human(path)
+    return path
+
+
+def write_human(path: Path) -> None:
+    network = RandomNetwork(15, activation="ACTIVATION_MISH")
+    network.write([{"kind": "ordinary_block"}], meta=True)
+    path.write_bytes(network.compressed())
+
+
+def test_ranks_are_levels_only_where_a_network_plays_them(server: Server, page: Browser) -> None:
+    assert [level["is_rank"] for level in server.table.hello("")["levels"]] == [False] * 12
+    assert page.ask("new", level=WEAKEST_RANK)["error"] == f"no such level: {WEAKEST_RANK}"
+
+
+def test_a_click_fetches_the_network_that_makes_ranks(
+    server: Server, page: Browser, player: FakePlayer, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people = server.table.hello("")["people"]
+
+    def fetched(name: str, progress: object) -> None:
+        (data / "networks").mkdir(parents=True)
+        path = data / "networks" / f"{name}.bin.gz"
+        write_human(path)
+        os.truncate(path, people["size"])
+
+    monkeypatch.setattr("gtp_engine.tools.networks.fetched", fetched)
+    page.ask("network", name=people["name"])
+    told = page.wait("networks")
+    assert (told["people"], [level["id"] for level in told["levels"] if level["is_rank"]]) == (None, list(RANKS))
+    assert page.wait("message")["texts"][0]["key"] == "ranks_are_there"
+    assert not player.closed, "the player before goes on"
+
+
+def test_the_engine_plays_as_people_of_a_rank_do(
+    human: Path, player: FakePlayer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    imitators: list[Player] = []
+
+    def make(configuration: Configuration) -> Player | FakePlayer:
+        if configuration.engine.human_profile is None:
+            return player
+        imitators.append(make_player(configuration))
+        return imitators[-1]
+
+    monkeypatch.setattr("gtp_engine.players.make_player", make)
+    server = Server()
+    page = Browser(server.port, server.entrance.token)
+    offered = server.table.hello("")["levels"]
+    assert [(each["id"], each["name"]) for each in offered if each["is_rank"]] == list(RANKS.items())
+    for level, name in ((WEAKEST_RANK, "18k"), (max(RANKS), "9d")):
+        page.ask("new", width=9, height=9, person=2, level=level)
+        assert page.wait("game")["black"] == f"Nobi, {name}"
+        page.wait("nodes", lambda told: told["nodes"] and told["nodes"][0]["colour"] == 1)
+        evaluator = imitators[-1].evaluator
+        assert evaluator is not None
+        assert evaluator.attributes.profile is not None
+        assert evaluator.attributes.profile.name == f"rank_{name}"
+    assert len(imitators) == 1, "the network is opened once"
+    page.leave()
+    server.close()

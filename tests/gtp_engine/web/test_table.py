@@ -157,6 +157,12 @@ def test_a_clock_that_has_run_out_ends_the_game(page: Browser) -> None:
     assert page.wait("nodes")["result"] == "W+T"
 
 
+def test_a_clock_without_any_time_is_none(page: Browser) -> None:
+    page.ask("new", width=9, height=9, clock={})
+    page.ask("play", node=0, point=CENTRE)
+    assert answered(page)["result"] == ""
+
+
 @pytest.mark.parametrize("clock", [None, {"main": 0.2}], ids=["given up", "lost on time"])
 def test_a_game_that_has_ended_is_played_on_where_it_stands(page: Browser, clock: dict[str, float] | None) -> None:
     page.ask("new", width=9, height=9, clock=clock)
