@@ -11,6 +11,8 @@ import argparse
 import json
 import time
 
+import numpy as np
+
 from go_rules.game import Game
 from go_rules.points import BLACK, NO_POINT
 from nobi_machine.jit import kernel
