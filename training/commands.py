@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import hashlib
+import json
 import os
 import sys
 import time
@@ -320,24 +321,27 @@ def learn(
 
 
 @click.command()
-@click.argument("run", type=folder)
+@click.argument("runs", type=folder, nargs=-1, required=True, metavar="RUN...")
 @click.argument("out", type=click.Path(dir_okay=False, path_type=Path))
-def export(run: Path, out: Path) -> None:
-    """Write the average of RUN's weights, as they are now, to OUT: .bin.gz, KataGo's format, or .onnx."""
+def export(runs: tuple[Path, ...], out: Path) -> None:
+    """Write the average of RUN's weights, as they are now, or the mean of those of several runs, to OUT: .bin.gz,
+    KataGo's format, with a .json beside it that says where the network comes from, or .onnx."""
     _require_torch()
     from nets.katago.writer import encode_model
-    from training.files import write_whole
+    from training.files import card_beside, write_whole
     from training.run.trained_network import read_trained_network
 
     if not out.name.endswith((".bin.gz", ".onnx")):
         raise TrainingError(f"{out}: a network's file name ends in .bin.gz or .onnx")
-    model, facts = read_trained_network(run)
+    model, facts = read_trained_network(*runs)
     content = encode_model(model)
     if out.name.endswith(".onnx"):
         from nets.graph.convert import to_onnx
         from nets.graph.prepare import prepared
 
         content = to_onnx(prepared(model), hashlib.sha256(content).hexdigest(), facts=facts).SerializeToString()
+    else:
+        write_whole(card_beside(out), json.dumps(facts, indent=1).encode() + b"\n")
     write_whole(out, content)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -91,18 +91,38 @@ def start_of(folder: Path) -> Path | None:
     return folder / STUDENT if is_new else None
 
 
-def read_trained_network(folder: Path) -> TrainedNetwork:
-    """Read the network of a run's last leg, ended or in progress. It needs neither teacher nor samples. Raises
-    TrainingError."""
+def read_trained_network(folder: Path, *others: Path) -> TrainedNetwork:
+    """Read the network of a run's last leg, ended or in progress; of several runs the mean of theirs, which is of use
+    where they began with the same network. It needs neither teacher nor samples. Raises TrainingError."""
+    network, config, progress, _ = _read_run(folder)
+    weights = [network.state_dict()]
+    for other in others:
+        another, _, its_progress, begun = _read_run(other)
+        weights.append(another.state_dict())
+        if shape_name(another.model) != shape_name(network.model):
+            raise TrainingError(f"{other}: its network has another shape than that of {folder}")
+        progress = replace(
+            progress,
+            step=progress.step + its_progress.step - begun.step,
+            samples=progress.samples + its_progress.samples - begun.samples,
+            origin=progress.origin.joined_with(its_progress.origin),
+        )
+    network.load_state_dict({name: torch.stack([each[name] for each in weights]).mean(0) for name in weights[0]})
+    return describe_network(network, config, progress)
+
+
+def _read_run(folder: Path) -> tuple[Network, TrainingConfig, Progress, Progress]:
+    """Read a run's network, its configuration, its progress, and that with which it began. Raises TrainingError."""
     checkpoint = load_checkpoint(folder / CHECKPOINT, torch.device("cpu"))
     config = read_config(folder / CONFIG)
     start = start_of(folder)
-    network = Network(random_model(config.network, config.run.seed) if start is None else read_student(start))
+    model = random_model(config.network, config.run.seed) if start is None else read_student(start)
+    network = Network(model)
     try:
         network.load_state_dict(checkpoint.weights if checkpoint.average is None else checkpoint.average["weights"])
     except (RuntimeError, KeyError):
         raise TrainingError(f"{folder}: its checkpoint is not of the network that it began with") from None
-    return describe_network(network, config, checkpoint.progress)
+    return network, config, checkpoint.progress, Progress() if start is None else progress_of(model, start)
 
 
 def write_trained_network(

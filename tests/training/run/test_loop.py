@@ -12,8 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
+import numpy as np
 import pytest
 
+from gtp_engine import cli
 from nets.katago.writer import encode_model
 from nets.open import open_network
 from nobi_machine.progress import StatusLine
@@ -99,6 +101,30 @@ def test_a_network_without_its_state_is_begun_with(
     assert model.name == "nobi-b2c16h2nbttf-s708"
     assert facts["teachers"] == ["it"]
     assert train_steps(folder, settings, 1, monkeypatch).step == 10
+
+
+def test_the_mean_of_runs_that_began_with_one_network(
+    tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [tmp_path / "one", tmp_path / "two"]
+    for seed, folder in enumerate(runs):
+        folder.mkdir()
+        (folder / STUDENT).write_bytes(encode_model(new_student(NESTED).to_model("brought", has_optimistic=True)))
+        (folder / "student.json").write_text('{"name": "brought", "positions": 700, "steps": 7, "teachers": ["it"]}')
+        settings = config(records)
+        train_steps(folder, replace(settings, run=replace(settings.run, seed=seed)), 2 + seed, monkeypatch)
+    one, two = (read_trained_network(folder).model.trunk.stem.weights for folder in runs)
+    out = tmp_path / "mean.bin.gz"
+    assert cli.run(["export", *map(str, (*runs, out))]) == 0
+    mean = Network(read_student(out)).stem.to_model().weights
+    assert not np.allclose(one, two, rtol=1e-6)
+    np.testing.assert_allclose(mean, (one + two) / 2, rtol=1e-5, atol=1e-7)
+    card = json.loads((tmp_path / "mean.json").read_text())
+    assert (card["name"], card["steps"], card["positions"]) == ("nobi-b2c16h2nbttf-s720", 7 + 2 + 3, 700 + 8 + 12)
+    other = tmp_path / "other"
+    train_steps(other, config(records), 1, monkeypatch)
+    assert cli.run(["export", *map(str, (runs[0], other, out))]) == 1
+    assert "other: its network has another shape than that of" in capsys.readouterr().err
 
 
 def test_batches_that_a_teacher_labelled_are_learned_from_again(
