@@ -103,12 +103,17 @@ def wait_for_stones(page: Any, count: int) -> None:
     playwright.expect(page.locator(".stones .black, .stones .white")).to_have_count(count)
 
 
+def confirm(page: Any) -> None:
+    """Press a dialog's main button, and wait for its end: the game behind may come before, and takes no click then."""
+    page.click("#dialog button.main")
+    page.wait_for_selector("#dialog", state="hidden")
+
+
 def begin(page: Any, **answers: str) -> None:
     page.click("#new")
     for name, value in answers.items():
         page.select_option(f"#{name}", value)
-    page.click("#dialog button.main")
-    page.wait_for_selector("#dialog", state="hidden")
+    confirm(page)
 
 
 def swipe(page: Any, by: int) -> None:
@@ -271,7 +276,7 @@ def test_handicap_stones_are_placed_and_a_phone_goes_through_the_game(pages: Pag
     page.click("#new")
     page.select_option("#handicap", "2")
     page.check("#is-free")
-    page.click("#dialog button.main")
+    confirm(page)
     playwright.expect(page.locator("#message")).to_have_text("Black places 2 more stones.")
     click(page, "C3")
     playwright.expect(page.locator("#message")).to_have_text("Black places 1 more stones.")
@@ -295,7 +300,7 @@ def test_a_problem_is_solved_at_the_second_try(browser: Any, tmp_path: Path, mon
     page, message = pages.page, pages.page.locator("#message")
     playwright.expect(page.locator("#problems")).to_have_text("Problems (1)")
     page.click("#problems")
-    page.click("#dialog button.main")
+    confirm(page)
     wait_for_stones(page, 14)
     click(page, "A1")
     playwright.expect(message).to_contain_text("A1 lost")
