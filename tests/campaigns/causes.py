@@ -6,8 +6,8 @@ The positions of causes.sgf were made by `cause_positions`, which plays them on 
 move, and the stones that changed hands by it are marked (MA). An answer is right where an area that the mover loses has
 one of them, wrong where an area that the mover wins has one, and elsewhere where none has. What failed of the even ones
 of the first 65 positions was looked at. The others were made after that, and are held out: 32 of the 36 were right, two
-elsewhere, and of two nothing was claimed; of all 101 positions 94 were right and none wrong (28 November 2026). The
-status is 1 where a goal is missed: RIGHT of all answers, and none wrong.
+elsewhere, and of two nothing was claimed; of all 101 positions 94 were right and none wrong (28 November 2026, and with
+the next day's network). The status is 1 where a goal is missed: RIGHT of all answers, and none wrong.
 """
 
 from __future__ import annotations
