@@ -227,7 +227,7 @@ def test_a_full_disk_does_not_end_a_run(
     tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = config(records)
-    opened = open_run(tmp_path / "run", replace(settings, run=replace(settings.run, save_every=1e-9)))
+    settings = replace(settings, run=replace(settings.run, save_every=1e-9))
     saved = module.save_checkpoint
     failures = iter([True, True])
 
@@ -237,9 +237,9 @@ def test_a_full_disk_does_not_end_a_run(
         saved(folder, checkpoint)
 
     monkeypatch.setattr(module, "save_checkpoint", save)
-    opened.train(budget=1e5, pause_after=1.0)
+    train_steps(tmp_path / "run", settings, 4, monkeypatch)
     assert capsys.readouterr().err.count("No space left") == 2
-    assert load_checkpoint(tmp_path / "run" / CHECKPOINT, CPU).progress.step > 2
+    assert load_checkpoint(tmp_path / "run" / CHECKPOINT, CPU).progress.step == 4
 
 
 def test_a_leg_ends_within_its_budget(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
