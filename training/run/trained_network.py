@@ -99,7 +99,7 @@ def read_trained_network(folder: Path, *others: Path) -> TrainedNetwork:
     for other in others:
         another, _, its_progress, begun = _read_run(other)
         weights.append(another.state_dict())
-        if shape_name(another.model) != shape_name(network.model):
+        if _shapes(another) != _shapes(network):
             raise TrainingError(f"{other}: its network has another shape than that of {folder}")
         progress = replace(
             progress,
@@ -109,6 +109,10 @@ def read_trained_network(folder: Path, *others: Path) -> TrainedNetwork:
         )
     network.load_state_dict({name: torch.stack([each[name] for each in weights]).mean(0) for name in weights[0]})
     return describe_network(network, config, progress)
+
+
+def _shapes(network: Network) -> dict[str, torch.Size]:
+    return {name: each.shape for name, each in network.state_dict().items()}
 
 
 def _read_run(folder: Path) -> tuple[Network, TrainingConfig, Progress, Progress]:
