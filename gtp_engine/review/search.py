@@ -157,6 +157,11 @@ class Stretch(msgspec.Struct, frozen=True, kw_only=True):
     move: JudgedMove | None = None
     """The move at the only position if that may be a problem."""
 
+    @staticmethod
+    def of(unit: Unit) -> Stretch:
+        """Return what a unit is to do. Any thread may call this."""
+        return _STRETCHES.decode(unit.arguments)
+
     def games(self) -> Iterator[tuple[Game, int]]:
         """Yield the game at each of the positions, with the colour to move. It is the same game each time."""
         steps = tuple(Move(*step) if isinstance(step, tuple) else step for step in self.steps)
@@ -168,6 +173,9 @@ class Stretch(msgspec.Struct, frozen=True, kw_only=True):
             if not colours:
                 return
 
+
+_STRETCHES = msgspec.json.Decoder(Stretch)
+"""Made here, once: msgspec crashes where two threads are the first that decode a type."""
 
 Progress = Callable[[int, str], None]
 """Is told of a unit in any thread: how many visits it has, and its name where these were searched just now, or nothing
@@ -276,7 +284,7 @@ class Searches:
         for name, move, unit in asked:
             problem = _read(unit, results, Problem | None)
             if problem is not None:
-                yield name, next(_stretch(unit).games())[0], move.number, problem
+                yield name, next(Stretch.of(unit).games())[0], move.number, problem
 
     def knows(self, name: str, plan: Plan, results: Results) -> bool:
         """Return whether a game was searched quickly before, as it would be now."""
@@ -352,7 +360,7 @@ class Searches:
 
     def do(self, unit: Unit, _place: int = 0) -> bytes | None:
         """Search the positions of a unit in the calling thread. Return None if `stop` was set."""
-        asked = _stretch(unit)
+        asked = Stretch.of(unit)
         with self._warming:
             if (asked.width, asked.height) not in self._ready:
                 self._first.warm_up(asked.width, asked.height)
@@ -395,12 +403,8 @@ def open_job(settings: bytes, files: Mapping[str, Path], here: Here) -> Searches
     return Searches(configuration, 1, here.threads, here.stop)
 
 
-def _stretch(unit: Unit) -> Stretch:
-    return msgspec.json.decode(unit.arguments, type=Stretch)
-
-
 def _visits(unit: Unit) -> int:
-    asked = _stretch(unit)
+    asked = Stretch.of(unit)
     if asked.move is not None:
         return VISITS_OF_A_PROBLEM
     return asked.visits * (len(asked.positions) if asked.point is None else SEARCHES_OF_A_CAUSE)
