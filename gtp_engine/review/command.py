@@ -221,6 +221,8 @@ def _subjects(
             record = read_record(path, configuration, options)
             length = len(record.game.moves)
             numbers = range(first, (length if last is None else min(last, length)) + 1)
+            if not length:
+                raise record.error("it has no moves")
             if not numbers:
                 raise record.error(f"it has no move from {first} to {last or length}, but {length} moves in all")
             if TITLE in record.game.comments.get(0, ""):

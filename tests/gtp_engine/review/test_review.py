@@ -289,7 +289,7 @@ def test_a_folder_without_permission_is_told_before_the_work(
         (["missing.sgf"], "missing.sgf: No such file or directory"),
         (["broken.sgf"], "broken.sgf: no SGF game found"),
         (["illegal.sgf"], "illegal.sgf: the position set up is impossible: no liberties"),
-        (["empty.sgf"], "empty.sgf: it has no move from 1 to 0, but 0 moves in all"),
+        (["empty.sgf"], "empty.sgf: it has no moves"),
         (["reviewed.sgf"], "reviewed.sgf: it is a review already; review the game that it was made of"),
         (["game.sgf", "--from", "6"], "game.sgf: it has no move from 6 to 5, but 5 moves in all"),
         (["game.sgf", "--from", "3", "--to", "2"], "game.sgf: it has no move from 3 to 2, but 5 moves in all"),
