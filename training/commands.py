@@ -143,7 +143,7 @@ def records(out: Path, sgf: tuple[Path, ...]) -> None:
     taken, left_out = gather(out, sgf_files(sgf))
     for reason, count in left_out.most_common():
         click.echo(f"{count:,} left out: {reason}", err=True)
-    click.echo(f"{taken:,} games in {out}", err=True)
+    click.echo(f"{taken:,} {'game' if taken == 1 else 'games'} in {out}", err=True)
 
 
 @click.command()

@@ -236,6 +236,9 @@ def test_games_are_gathered_from_files_and_folders(tmp_path: Path, capsys: pytes
     assert cli.run(["records", str(out), str(tmp_path / "one.sgf"), str(tmp_path / "games")]) == 0
     said = capsys.readouterr().err
     assert f"3 games in {out}" in said
+    one = tmp_path / "one.npz"
+    assert cli.run(["records", str(one), str(tmp_path / "one.sgf")]) == 0
+    assert capsys.readouterr().err == f"1 game in {one}\n"
     assert "3 left out: cannot be read, or its moves are illegal" in said  # an empty one, and 9x9 with points off it
     for reason in ("with handicap", "of fewer than 30 moves", "a side moves twice"):
         assert f"1 left out: {reason}" in said.replace("in which ", "").replace("or stones set up", "")
