@@ -99,7 +99,7 @@ def read_trained_network(folder: Path, *others: Path) -> TrainedNetwork:
     for other in others:
         another, _, its_progress, begun = _read_run(other)
         weights.append(another.state_dict())
-        if _shapes(another) != _shapes(network):
+        if _shape(another) != _shape(network):
             raise TrainingError(f"{other}: its network has another shape than that of {folder}")
         progress = replace(
             progress,
@@ -111,8 +111,8 @@ def read_trained_network(folder: Path, *others: Path) -> TrainedNetwork:
     return describe_network(network, config, progress)
 
 
-def _shapes(network: Network) -> dict[str, torch.Size]:
-    return {name: each.shape for name, each in network.state_dict().items()}
+def _shape(network: Network) -> tuple[str, dict[str, torch.Size]]:
+    return shape_name(network.model), {name: each.shape for name, each in network.state_dict().items()}
 
 
 def _read_run(folder: Path) -> tuple[Network, TrainingConfig, Progress, Progress]:

@@ -121,12 +121,12 @@ def test_the_mean_of_runs_that_began_with_one_network(
     np.testing.assert_allclose(mean, (one + two) / 2, rtol=1e-5, atol=1e-7)
     card = json.loads((tmp_path / "mean.json").read_text())
     assert (card["name"], card["steps"], card["positions"]) == ("nobi-b2c16h2nbttf-s720", 7 + 2 + 3, 700 + 8 + 12)
-    settings, other, wider = config(records), tmp_path / "other", tmp_path / "wider"
-    train_steps(other, settings, 1, monkeypatch)
-    train_steps(wider, replace(settings, network=replace(settings.network, policy_channels=12)), 1, monkeypatch)
-    for pair in ((runs[0], other), (other, wider)):
-        assert cli.run(["export", *map(str, (*pair, out))]) == 1
-        assert f"{pair[1].name}: its network has another shape than that of" in capsys.readouterr().err
+    shapes = {"wider": replace(NESTED, policy_channels=12), "heads": replace(NESTED, attention_heads=4)}
+    for name, shape in shapes.items():
+        other = tmp_path / name
+        train_steps(other, replace(config(records), network=shape), 1, monkeypatch)
+        assert cli.run(["export", *map(str, (runs[0], other, out))]) == 1
+        assert f"{name}: its network has another shape than that of" in capsys.readouterr().err
 
 
 def test_batches_that_a_teacher_labelled_are_learned_from_again(
