@@ -157,6 +157,7 @@ def test_a_clock_that_has_run_out_ends_the_game(page: Browser) -> None:
     assert page.wait("nodes")["result"] == "W+T"
 
 
+@pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_clock_without_any_time_is_none(page: Browser) -> None:
     page.ask("new", width=9, height=9, clock={})
     page.ask("play", node=0, point=CENTRE)
