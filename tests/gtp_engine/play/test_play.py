@@ -70,7 +70,7 @@ def test_a_finished_game_is_counted_and_goes_on(tmp_path: Path) -> None:
 
 
 def test_hint_and_score() -> None:
-    shown = play(*QUICK, "--size", "9", text=lines("hint", "score", "board", "?"))
+    shown = play(*QUICK, "--size", "9", text=lines("HINT", "score", "Board", "?"))
     assert shown.count(" points ") >= 3
     assert " ahead" in shown
     assert shown.count("captured by black: 0, by white: 0") == 2
