@@ -20,6 +20,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"initialStones": [["B", "A1"]] * 1251}, "initialStones", "Must be at most 1250 stones"),
     ({"priorities": [1]}, "priorities", "Can only specify when also specifying analyzeTurns"),
     ({"priorities": [1], "analyzeTurns": [0, 1]}, "priorities", "Must be of matching length to analyzeTurns"),
+    ({"priorities": [2**62], "analyzeTurns": [0]}, "priorities", f"Invalid priority: {2**62}"),
     ({"priorities": [1], "analyzeTurns": [0], "priority": 1}, "priority", "Cannot specify both priority and"),
     ({"rules": "koSIMPLEkomi0.3"}, "rules", "Could not parse rules: koSIMPLEkomi0.3"),
     ({"rules": "koSIMPLEkomi--1"}, "rules", "Could not parse rules: koSIMPLEkomi--1"),
