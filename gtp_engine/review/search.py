@@ -175,7 +175,7 @@ class Stretch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _STRETCHES = msgspec.json.Decoder(Stretch)
-"""Made here, once: msgspec crashes where two threads are the first that decode a type."""
+"""Made before any thread: msgspec crashes where two threads are the first that decode a type."""
 
 Progress = Callable[[int, str], None]
 """Is told of a unit in any thread: how many visits it has, and its name where these were searched just now, or nothing

@@ -90,7 +90,8 @@ class Table:
         """What pages may ask for: each takes JSON and returns the answer, and raises what `explain` puts in a line."""
 
     def _as(self, carry_out: Callable[..., dict[str, Any] | None]) -> Callable[[bytes], dict[str, Any]]:
-        decoder = msgspec.json.Decoder(requests.kind_of(carry_out))  # here: two threads that do crash msgspec
+        # Made before any request: msgspec crashes where two threads are the first that decode a type.
+        decoder = msgspec.json.Decoder(requests.kind_of(carry_out))
 
         def take(body: bytes) -> dict[str, Any]:
             try:
