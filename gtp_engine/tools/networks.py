@@ -96,8 +96,9 @@ def networks(ctx: click.Context, seconds: float | None, measure: bool) -> None:
     rates = {each.name: known_rate(with_network(configuration, each)) for each in present}
     _print_tables(configuration, present, rates)
     compared = {each.name: rates[each.name] for each in present if each.is_whole}
-    click.echo(strongest_of(compared, seconds or configuration.engine.time or DEFAULT_SECONDS))
-    if hint := advice(configuration):
+    seconds = seconds or configuration.engine.time or DEFAULT_SECONDS
+    click.echo(strongest_of(compared, seconds))
+    if hint := advice(configuration, seconds):
         click.echo(hint)
 
 
@@ -395,7 +396,7 @@ def strongest_of(rates: dict[str, float | None], seconds: float) -> str:
             "how many it makes here"
         )
     makes = f" ({known[best] * seconds:.0f} evaluations)" if best in known else ""
-    return f"strongest with {seconds:g} s for a move, of those that were compared: {best or EMBEDDED}{makes}"
+    return f"strongest with {seconds:g} s for a move, of those at hand that were compared: {best or EMBEDDED}{makes}"
 
 
 @click.command()

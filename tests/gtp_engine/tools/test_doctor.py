@@ -106,7 +106,7 @@ def test_the_network_the_move_and_the_speed(only: Doctor, monkeypatch: pytest.Mo
     wanted = named("network", "move", "speed")
     said = only.says(wanted)
     assert "note    network: nobi-" in said
-    assert "\n        -> for strong play: nobi networks get b10c384h6nbttflrs\n" in said
+    assert "\n        -> for stronger play: nobi networks get b10c384h6nbttflrs\n" in said
     assert "ok      a move: " in said
     assert " visits a second on 19x19" in said
     monkeypatch.setattr(doctor, "SLOW", 1e9)
