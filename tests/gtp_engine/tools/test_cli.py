@@ -76,6 +76,8 @@ def test_version_as_katagoanal_asks_for_it(capsys: pytest.CaptureFixture[str]) -
         (["gtp", "--player", "puct", "--set", "puct.c_init=-1"], 1, "puct.c_init must be 0 to 100, not -1"),
         (["gtp", "--config", "/no/such.toml"], 1, "/no/such.toml: No such file or directory"),
         (["convert", "/no/such.bin.gz", "x.onnx"], 1, "/no/such.bin.gz: No such file or directory"),
+        (["export"], 2, "Missing argument 'RUN'"),
+        (["export", "a"], 2, "Missing argument 'OUT'"),
         (["convert", "a", "b"], 1, "b: the converted network's name must end in .onnx"),
     ],
 )
