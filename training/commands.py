@@ -328,6 +328,8 @@ def export(runs: tuple[Path, ...], out: Path | None) -> None:
     KataGo's format, with a .json beside it that says where the network comes from, or .onnx."""
     if out is None or not runs:
         raise click.UsageError(f"Missing argument '{'RUN' if out is None else 'OUT'}'.")
+    if len(set(map(os.path.realpath, runs))) < len(runs):
+        raise TrainingError("a run is named twice: its part in the mean, and its steps, would count twice")
     _require_torch()
     from nets.katago.writer import encode_model
     from training.files import card_beside, write_whole

@@ -78,6 +78,7 @@ def test_version_as_katagoanal_asks_for_it(capsys: pytest.CaptureFixture[str]) -
         (["convert", "/no/such.bin.gz", "x.onnx"], 1, "/no/such.bin.gz: No such file or directory"),
         (["export"], 2, "Missing argument 'RUN'"),
         (["export", "a"], 2, "Missing argument 'OUT'"),
+        (["export", "a", "b", "./a", "c.bin.gz"], 1, "a run is named twice"),
         (["convert", "a", "b"], 1, "b: the converted network's name must end in .onnx"),
     ],
 )
