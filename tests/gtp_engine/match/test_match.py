@@ -18,7 +18,7 @@ import pytest
 
 from go_rules.points import to_vertex
 from go_rules.sgf.reader import read_sgf
-from gtp_engine import cli
+from gtp_engine import command_line
 from gtp_engine.errors import UserError
 from gtp_engine.match.conditions import read_conditions
 from gtp_engine.match.engines import engine_command
@@ -87,7 +87,7 @@ def test_a_second_match_at_the_same_time_is_refused(
     with folder_for_one(folder):
         code, _, err = match(WINNER, LOSER, *small(folder, 1))
         assert (code, err) == (1, f"nobi: {folder}: another process is working in this folder\n")
-        assert cli.run(["tournament", WINNER, LOSER, *map(str, small(folder, 1))]) == 1
+        assert command_line.run(["tournament", WINNER, LOSER, *map(str, small(folder, 1))]) == 1
         assert "another process is working in this folder" in capsys.readouterr().err
     assert match(WINNER, LOSER, *small(folder, 1))[0] == 0
 
