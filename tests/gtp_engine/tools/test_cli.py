@@ -100,7 +100,8 @@ def test_without_a_compiler_no_player_runs(monkeypatch: pytest.MonkeyPatch, caps
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("NUMBA_NUM_THREADS", "0"), ("NUMBA_NUM_THREADS", "x"), ("NUMBA_OPT", "4")]
+    ("name", "value"),
+    [("NUMBA_NUM_THREADS", "0"), ("NUMBA_NUM_THREADS", "x"), ("NUMBA_OPT", "4"), ("NUMBA_CPU_FEATURES", "+avx2,fma")],
 )
 def test_values_that_numba_cannot_read(
     name: str, value: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -108,6 +109,12 @@ def test_values_that_numba_cannot_read(
     monkeypatch.setenv(name, value)
     assert command_line.run(["gtp"]) == 1
     assert capsys.readouterr().err.startswith(f"nobi: {name}={value}: numba takes ")
+
+
+def test_values_that_numba_cannot_read_are_one_line_of_every_command() -> None:
+    done = nobi("review", "none.sgf", env={**os.environ, "NUMBA_OPT": "abc"})
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "nobi: NUMBA_OPT=abc: numba takes 0, 1, 2, 3 or max\n"
 
 
 @pytest.mark.parametrize("command", ["gtp", "analysis"])
