@@ -41,13 +41,6 @@ def board() -> None:
     main(["board", *sys.argv[1:]])
 
 
-def run(arguments: list[str] | None = None) -> int:
-    """Run the command line and return the exit code."""
-    from gtp_engine import command_line
-
-    return command_line.run(arguments)
-
-
 def _find_only_our_own() -> None:
     # Where Python was started with -m, the current directory comes first: our packages come before it.
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

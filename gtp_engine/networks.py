@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from gtp_engine.configuration.settings import DEFAULT_SECONDS
 from gtp_engine.errors import UserError
 from gtp_engine.version import VERSION
-from nets.at_hand import FOR_PROCESSORS, PUBLISHED, AtHand, at_hand, fetched_folder, how_to_get, read_header
+from nets.at_hand import FOR_PROCESSORS, PUBLISHED, AtHand, at_hand, fetched_folder, how_to_get, read_header, strongest
 from nets.cache import remember, remember_opened, remembered, was_opened_before
 from nets.devices import AUTO, CPU
 from nets.embedded import EMBEDDED
@@ -121,12 +122,18 @@ def known_rate(configuration: Configuration) -> float | None:
     return None if found is None else float(found)
 
 
-def advice(configuration: Configuration) -> str:
-    """Say in a few words how to play more strongly than with the embedded network; '' where another one plays."""
+def advice(configuration: Configuration, seconds: float | None = None) -> str:
+    """Say in a few words how to play more strongly than with the embedded network; '' where another one plays, and
+    where the stronger one is known to make too few evaluations in `seconds`, a move's time unless given."""
     if configuration.has_own_net or configuration.net is None:
         return ""
-    does = "use" if any(each.name == FOR_PROCESSORS and each.is_whole for each in at_hand()) else "get"
-    return f"for strong play: nobi networks {does} {FOR_PROCESSORS}"
+    found = next((each for each in at_hand() if each.name == FOR_PROCESSORS and each.is_whole), None)
+    rate = known_rate(with_network(configuration, found)) if found is not None else None
+    if rate is not None:
+        seconds = seconds or configuration.engine.time or DEFAULT_SECONDS
+        if strongest({FOR_PROCESSORS: rate}, seconds, RATED_BOARD[0] * RATED_BOARD[1]) is None:
+            return ""
+    return f"for stronger play: nobi networks {'get' if found is None else 'use'} {FOR_PROCESSORS}"
 
 
 def with_network(configuration: Configuration, network: AtHand) -> Configuration:

@@ -20,9 +20,9 @@ from nets.devices import AUTO
 from nets.embedded import EMBEDDED, NO_NETWORK, network_file
 from nobi_machine.launch import python_command
 from nobi_machine.memory import LEAST_ADDRESSES, lacking_addresses, usable_cores
+from nobi_machine.numba_variables import check_numba_variables
 from nobi_machine.parameters import ParameterError, ParameterTable, declared, declared_by
 from nobi_machine.streams import note
-from nobi_machine.text import printable
 from search.nobi.parameters import HumanParameters, SearchParameters
 from search.textbook.parameters import AlphaZeroParameters, PlayoutParameters, UctParameters
 
@@ -266,20 +266,11 @@ def _steps(configuration: Configuration, addresses: int) -> Iterator[None]:
 
 
 def _require_compiler() -> None:
-    """Raise UserError if variables of the environment keep numba from compiling."""
+    """Raise UserError or ParameterError if variables of the environment keep numba from compiling."""
     if os.environ.get("NUMBA_DISABLE_JIT") == "1":
         raise UserError("NUMBA_DISABLE_JIT=1 turns numba's compiler off, without which no player runs")
-    for name, pattern, what in NUMBA_VARIABLES:
-        value = os.environ.get(name, "")
-        if value and not re.fullmatch(pattern, value):
-            raise UserError(f"{name}={printable(value)}: numba takes {what}")
+    check_numba_variables()
 
-
-NUMBA_VARIABLES = (
-    ("NUMBA_NUM_THREADS", "0*[1-9][0-9]{0,4}", "a number of threads from 1"),
-    ("NUMBA_OPT", "[0-3]|max", "0, 1, 2, 3 or max"),
-)
-"""Variables of the environment that numba reads, and what they may be; other values end it or fill the terminal."""
 
 OF_EVERY_PLAYER = frozenset({"workers", "seed"})
 """The parameters of SearchParameters that every player has."""

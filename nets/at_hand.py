@@ -213,6 +213,15 @@ class AtHand:
         """Whether it has the size of the published network of its name; true where there is none."""
         return self.published is None or self.published.size == self.size
 
+    @property
+    def damage(self) -> str:
+        """Say in a few words what shows at once to be wrong with the file; '' where nothing does."""
+        if self.published is not None and not self.is_whole:
+            return f"not the published file, which has {self.published.size:,} bytes"
+        if self.place == FETCHED and self.header is None and not self.path.name.endswith(ONNX_SUFFIX):
+            return "no network of KataGo's, or damaged"
+        return ""
+
 
 def fetched_folder() -> Path:
     """Return the folder of the networks that were fetched, which need not exist."""

@@ -31,6 +31,7 @@ from nobi_machine.cache import CHECKSUM_BYTES, cache_root, read_entry, write_ent
 from nobi_machine.fingerprint import source_fingerprint
 from nobi_machine.linking import has_entry, link, prepare
 from nobi_machine.locks import acquire, release
+from nobi_machine.numba_variables import check_numba_variables
 from nobi_machine.shipped import Archive, Family, archive_name, family_of, python_abi, usable_archive
 from nobi_machine.tile_registers import without_refused_tiles
 
@@ -53,6 +54,7 @@ def without_numba_file() -> Iterator[None]:
             sys.modules["yaml"] = yaml
 
 
+check_numba_variables()
 with without_numba_file():
     import llvmlite.binding
     import numba

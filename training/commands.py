@@ -321,11 +321,15 @@ def learn(
 
 
 @click.command()
-@click.argument("runs", type=folder, nargs=-1, required=True, metavar="RUN...")
-@click.argument("out", type=click.Path(dir_okay=False, path_type=Path))
-def export(runs: tuple[Path, ...], out: Path) -> None:
+@click.argument("runs", type=folder, nargs=-1, metavar="RUN...")
+@click.argument("out", type=click.Path(dir_okay=False, path_type=Path), required=False, metavar="OUT")
+def export(runs: tuple[Path, ...], out: Path | None) -> None:
     """Write the average of RUN's weights, as they are now, or the mean of those of several runs, to OUT: .bin.gz,
     KataGo's format, with a .json beside it that says where the network comes from, or .onnx."""
+    if out is None or not runs:
+        raise click.UsageError(f"Missing argument '{'RUN' if out is None else 'OUT'}'.")
+    if len(set(map(os.path.realpath, runs))) < len(runs):
+        raise TrainingError("a run is named twice: its part in the mean, and its steps, would count twice")
     _require_torch()
     from nets.katago.writer import encode_model
     from training.files import card_beside, write_whole

@@ -149,6 +149,9 @@ class Conditions:
         except EngineError as error:
             words = engine.last_words()
             raise UserError(f"{engine.label}: {error}{words and f'; its last words: {words}'}") from error
+        except KeyboardInterrupt:
+            engine.stop()  # one that compiles would not hear `quit`, nor SIGTERM, for many seconds
+            raise
         finally:
             engine.close()
         return said

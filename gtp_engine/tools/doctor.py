@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import platform
 import shutil
 import subprocess
@@ -23,6 +24,7 @@ from gtp_engine.errors import UserError, explain
 from gtp_engine.installation import REMEDY, damage
 from gtp_engine.players import check_files
 from gtp_engine.version import VERSION
+from nets.at_hand import FETCHED, at_hand
 from nets.devices import (
     CPU,
     RUNTIMES,
@@ -38,6 +40,7 @@ from nets.embedded import NO_NETWORK
 from nobi_machine.launch import python_command
 from nobi_machine.memory import memory_for_search, usable_cores
 from nobi_machine.terminal import amount
+from nobi_machine.text import printable_path
 
 if TYPE_CHECKING:
     from search.player import Player
@@ -59,7 +62,7 @@ WAIT_SECONDS = 0.02
 LATE = 0.1
 """Seconds by which a wait may end late on a machine that is not too busy for games with a clock."""
 FREE_BYTES = 1 << 30
-"""What the cache may need, with a large network converted."""
+"""What the cache may need, with a large network converted, and what large networks need in the data folder."""
 
 
 @click.command()
@@ -191,10 +194,37 @@ def _cache(_: Installation) -> str:
         raise UserError(f"Nobi plays without its cache, and starts slowly: {problem()}")
     with tempfile.NamedTemporaryFile(dir=folder):
         pass
+    _want_room("cache", root, folder)
+    return f"cache is writable, and only by this user: {root}"
+
+
+def _want_room(name: str, root: Path, folder: Path) -> None:
     free = shutil.disk_usage(folder).free
     if free < FREE_BYTES:
-        raise Remark(f"cache: {root}; {free >> 20:,} MiB are left on its disk", "make room there for networks")
-    return f"cache is writable, and only by this user: {root}"
+        raise Remark(f"{name}: {root}; {free >> 20:,} MiB are left on its disk", "make room there for networks")
+
+
+def _data(_: Installation) -> str:
+    from nobi_machine.cache import NOWHERE, data_root
+
+    root = data_root()
+    if root == NOWHERE:
+        raise UserError("no home is known, so neither games nor networks are kept")
+    folder = next(each for each in (root, *root.parents) if os.path.exists(each))  # it is made when it is needed
+    try:
+        with tempfile.NamedTemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise UserError(f"{root}: {error.strerror}; neither games nor networks are kept") from None
+    _want_room("data", root, folder)
+    for each in at_hand():
+        if each.place == FETCHED:
+            published = each.published
+            wrong = each.damage or ("" if published is None or published.is_in(each.path) else "damaged")
+            if wrong:
+                remedy = "remove it" if published is None else f"nobi networks get {published.name}"
+                raise Remark(f"data: {printable_path(each.path)}: {wrong}", remedy)
+    return f"data folder is writable, and its networks are whole: {root}"
 
 
 def _clock(_: Installation) -> str:
@@ -315,6 +345,7 @@ CHECKS = (
     Check("packages", _packages, "install Nobi again, into the same environment", ends=True),
     Check("files", _files, REMEDY),
     Check("cache", _cache, "let NOBI_CACHE_DIR name a folder that only you may write to"),
+    Check("data", _data, "let NOBI_DATA_DIR name a folder that you may write to"),
     Check("clock", _clock, ""),
     Check("command", _command, "look at what `nobi gtp` says in a terminal; NOBI_DEBUG=1 shows more"),
     Check("kernels", _kernels, "delete the folder kernels in the cache, then install Nobi again", ends=True),

@@ -25,7 +25,6 @@ from gtp_engine.errors import UserError, explain
 from gtp_engine.networks import RATED_BOARD, advice, keep_rate, known_rate, open_evaluator, with_network
 from gtp_engine.players import PLAYERS, check_files, chosen_player
 from nets.at_hand import (
-    FETCHED,
     LICENCE,
     ONNX_SUFFIX,
     PUBLISHED,
@@ -96,8 +95,9 @@ def networks(ctx: click.Context, seconds: float | None, measure: bool) -> None:
     rates = {each.name: known_rate(with_network(configuration, each)) for each in present}
     _print_tables(configuration, present, rates)
     compared = {each.name: rates[each.name] for each in present if each.is_whole}
-    click.echo(strongest_of(compared, seconds or configuration.engine.time or DEFAULT_SECONDS))
-    if hint := advice(configuration):
+    seconds = seconds or configuration.engine.time or DEFAULT_SECONDS
+    click.echo(strongest_of(compared, seconds))
+    if hint := advice(configuration, seconds):
         click.echo(hint)
 
 
@@ -339,13 +339,14 @@ def _print_tables(configuration: Configuration, present: list[AtHand], rates: di
     table.columns[0].no_wrap = True
     for each in present:
         rate = rates[each.name]
+        remark = each.damage or (each.published.what if each.published is not None else "")
         cells = (
             printable(each.name),
             each.place,
             _shape(each),
             _megabytes(each.size),
             "-" if rate is None else f"{rate:.0f}",
-            "; ".join(filter(None, ("plays" if _plays(configuration, each.path) else "", _remark(each)))),
+            "; ".join(filter(None, ("plays" if _plays(configuration, each.path) else "", remark))),
         )
         table.add_row(*map(Text, cells))
     console = tables_console()
@@ -360,14 +361,6 @@ def _print_tables(configuration: Configuration, present: list[AtHand], rates: di
         console.print()
         console.print(table)
     console.print()
-
-
-def _remark(network: AtHand) -> str:
-    if (known := network.published) is not None:
-        return known.what if network.is_whole else f"not the published file, which has {known.size:,} bytes"
-    if network.place == FETCHED and network.header is None and not network.path.name.endswith(ONNX_SUFFIX):
-        return "no network of KataGo's, or damaged"
-    return ""
 
 
 def _shape(network: AtHand) -> str:
@@ -395,7 +388,7 @@ def strongest_of(rates: dict[str, float | None], seconds: float) -> str:
             "how many it makes here"
         )
     makes = f" ({known[best] * seconds:.0f} evaluations)" if best in known else ""
-    return f"strongest with {seconds:g} s for a move, of those that were compared: {best or EMBEDDED}{makes}"
+    return f"strongest with {seconds:g} s for a move, of those at hand that were compared: {best or EMBEDDED}{makes}"
 
 
 @click.command()

@@ -126,11 +126,8 @@ def serve(
             self.should_exit = True
 
         def end_without_pages(self, seconds: float) -> None:
-            left = max(seconds, BROWSER_SECONDS)
-            while left > 0:
-                time.sleep(POLL_SECONDS)
-                left = seconds if streams.has_readers else left - POLL_SECONDS
-            note(f"no page was open for {seconds:g} seconds: this is the end")
+            waited = wait_without_pages(lambda: streams.has_readers, seconds)
+            note(f"no page was open for {waited:g} seconds: this is the end")
             self.end()
 
     link = link_with(entrance.token)
@@ -166,6 +163,18 @@ def serve(
     os._exit(EXIT_INTERRUPTED if linger is None else 0)
 
 
+def wait_without_pages(is_any_open: Callable[[], bool], seconds: float) -> float:
+    """Wait until no page was open for so long, or before the first one for as long as a browser may take. Return how
+    long none was."""
+    left = longest = max(seconds, BROWSER_SECONDS)
+    while (is_open := is_any_open()) or left > 0:
+        if is_open:
+            left = longest = seconds
+        time.sleep(POLL_SECONDS)
+        left -= POLL_SECONDS
+    return longest
+
+
 def listen(host: str, port: int) -> socket.socket:
     """Listen at an address. Raises UserError."""
     try:
@@ -186,7 +195,7 @@ def listen(host: str, port: int) -> socket.socket:
 @click.command()
 @click.option(
     "--linger", type=Number(0, 1e6), default=LINGER, show_default=True, metavar="SECONDS",
-    help="End when no page was open for so long.",
+    help="End when no page was open for so long; the first one has a minute at least.",
 )  # fmt: skip
 def board(linger: float) -> None:
     """Open the board in the browser, without a terminal: the same as the program `nobi-board`.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import pytest
 
@@ -13,6 +14,7 @@ from go_rules.rule_names import (
     PRESETS,
     named_rules,
     preset,
+    rules_and_komi,
     rules_from_object,
     rules_from_sgf,
 )
@@ -80,3 +82,14 @@ def test_what_is_no_notation(text):
     with pytest.raises(RulesError):
         named_rules(text)
     assert rules_from_sgf(text) is None
+
+
+@pytest.mark.parametrize("komi", ["1.2.3", "-", "+-5"])
+def test_a_komi_that_is_no_number(komi):
+    """It matters to no rule, so a record that has one keeps its rules."""
+    text = f"koSIMPLEscoreTERRITORYkomi{komi}"
+    for said in (text, f'{{"ko": "SIMPLE", "komi": "{komi}"}}'):
+        with pytest.raises(RulesError, match=f"^komi must be .*, not {re.escape(komi)}$"):
+            rules_and_komi(said)
+    assert rules_from_sgf(text) == (named_rules(text), 6.5)
+    assert rules_from_sgf("koSIMPLEscoreTERRITORYkomi1.5") == (named_rules(text), 1.5)

@@ -99,7 +99,7 @@ def run(words: tuple[str, ...], encoding: str, folder: Path) -> Done:
         patch.chdir(folder)
         for name, stream in zip(("stdin", "stdout", "stderr"), streams, strict=True):
             patch.setattr(sys, name, stream)
-        code = cli.run([*words])
+        code = command_line.run([*words])
         for stream in streams[1:]:
             stream.flush()
     out, err = (each.getvalue().decode(encoding) for each in raw[1:])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gtp_engine import cli
+from gtp_engine import command_line
 from nets.open import open_network
 from tests.training.games import random_games, read_samples, write_records
 from tests.training.pytorch import torch  # noqa: F401
@@ -31,22 +31,22 @@ def with_settings(*words: object, **changes: str) -> list[str]:
 def test_from_labels_to_figures(tmp_path: Path, teacher: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run, samples, games = (tmp_path / name for name in ("run", "samples", "games"))
     label = with_settings("label", samples, "--count", 40, "--student", teacher, data__teacher=str(teacher))
-    assert cli.run(label) == 0
+    assert command_line.run(label) == 0
     assert sum(read_samples(path).length for path in sample_files(samples)) >= 40
 
     sources = {"data__play_share": "0", "data__samples_share": "1", "data__samples": f'["{samples}"]'}
-    assert cli.run(with_settings("train", run, "--budget", "10s", **sources)) == 0
-    assert cli.run(["export", str(run), str(tmp_path / "network.onnx")]) == 0
+    assert command_line.run(with_settings("train", run, "--budget", "10s", **sources)) == 0
+    assert command_line.run(["export", str(run), str(tmp_path / "network.onnx")]) == 0
     names = {open_network(path, "fp32").attributes.name for path in (run / "student.bin.gz", tmp_path / "network.onnx")}
     assert len(names) == 1
-    assert cli.run(["export", str(run), str(tmp_path / "network.txt")]) == 1
+    assert command_line.run(["export", str(run), str(tmp_path / "network.txt")]) == 1
     assert "ends in .bin.gz or .onnx" in capsys.readouterr().err
 
     play = with_settings("selfplay", games, "--net", run / "student.bin.gz", "--teacher", teacher, "--seed", 1)
-    assert cli.run([*play, "--games", "1", "--threads", "1", "--leaves", "0.5", "--precision", "fp32"]) == 0
+    assert command_line.run([*play, "--games", "1", "--threads", "1", "--leaves", "0.5", "--precision", "fp32"]) == 0
     capsys.readouterr()
     for network in (str(run / "student.bin.gz"), "strong"):
-        assert cli.run(["yardstick", network, str(games), "--precision", "fp32"]) == 0
+        assert command_line.run(["yardstick", network, str(games), "--precision", "fp32"]) == 0
         assert "rows: policy" in capsys.readouterr().out
 
 
@@ -68,7 +68,7 @@ def test_what_does_not_go_together_is_refused(
     file = tmp_path / "file"
     file.touch()
     words = command.replace("OUT", str(tmp_path / "out")).format(file=file).split()
-    assert cli.run(words) != 0
+    assert command_line.run(words) != 0
     assert complaint in capsys.readouterr().err
 
 
@@ -81,7 +81,7 @@ def test_a_folder_is_for_one_process(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert other.stdout is not None
     assert other.stdout.readline() == "mine\n"
     try:
-        assert cli.run(with_settings(command, out)) == 1
+        assert command_line.run(with_settings(command, out)) == 1
         assert f"{out}: another process is working in this folder" in capsys.readouterr().err
     finally:
         other.communicate()
@@ -91,15 +91,18 @@ def test_what_fails_at_once_leaves_no_configuration(tmp_path: Path, capsys: pyte
     """Else the next command would go on with it: with another shape of the network, say."""
     run, games = tmp_path / "run", write_records(tmp_path / "games.npz", random_games(count=4, length=30, seed=2))
     records = {"data__records_share": "1", "data__play_share": "0", "data__records__path": str(games)}
-    assert cli.run(with_settings("train", run, "--budget", "10s", network__channels="24", data__play_share="1")) == 1
+    assert (
+        command_line.run(with_settings("train", run, "--budget", "10s", network__channels="24", data__play_share="1"))
+        == 1
+    )
     capsys.readouterr()
-    assert cli.run(with_settings("train", run, "--budget", "10s", **records)) == 0
+    assert command_line.run(with_settings("train", run, "--budget", "10s", **records)) == 0
     assert "channels = 8" in (run / "training.toml").read_text()
-    assert cli.run(["export", str(run), str(tmp_path / "network.bin.gz")]) == 0
+    assert command_line.run(["export", str(run), str(tmp_path / "network.bin.gz")]) == 0
 
 
 @pytest.mark.skipif(not hasattr(os, "nice"), reason="this system sets priorities otherwise")
 def test_long_work_gives_way_where_it_is_asked_to() -> None:
-    code = "import sys, os; from gtp_engine import cli; cli.run(sys.argv[1:]); print(os.nice(0))"
+    code = "import sys, os; from gtp_engine import command_line; command_line.run(sys.argv[1:]); print(os.nice(0))"
     command = [sys.executable, "-c", code, "train", "--defaults", "--nice"]
     assert int(subprocess.check_output(command, text=True).splitlines()[-1]) == 19

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gtp_engine import cli
+from gtp_engine import command_line
 from nets.evaluator import LEAD, LOSS, WIN, Evaluation
 from nets.open import open_network
 from training.errors import TrainingError
@@ -100,10 +100,10 @@ def test_sample_files_are_measured_alike(tmp_path: Path) -> None:
 
 def test_several_files_are_measured_in_turn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows, samples = write_rows(tmp_path / "rows.npz"), write_samples(tmp_path / "samples")
-    assert cli.run(["yardstick", "strong", str(rows), str(samples)]) == 0
+    assert command_line.run(["yardstick", "strong", str(rows), str(samples)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(" rows")[0] for line in lines] == [f"{rows}:", "19x19  2", "small  1", f"{samples}:", "small  2"]
-    assert cli.run(["yardstick", "strong", str(samples)]) == 0
+    assert command_line.run(["yardstick", "strong", str(samples)]) == 0
     assert capsys.readouterr().out.splitlines() == lines[-1:]
 
 

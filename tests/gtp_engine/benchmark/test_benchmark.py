@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from gtp_engine import cli
+from gtp_engine import command_line
 from gtp_engine.benchmark import command, trials
 from gtp_engine.benchmark.trials import MIN_TURNS, Trial, choose, interval, request_of
 from gtp_engine.configuration.configuration import Configuration
@@ -39,7 +39,7 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[str, str]:
-    assert cli.run(["benchmark", "--size", "7", "--seconds", "1", *arguments]) == 0
+    assert command_line.run(["benchmark", "--size", "7", "--seconds", "1", *arguments]) == 0
     return capsys.readouterr()
 
 
@@ -68,7 +68,7 @@ def test_for_people(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_nothing_but_the_reason_of_a_failure_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["benchmark", "--net", "any.onnx", "--precision", "int16"]) == 1
+    assert command_line.run(["benchmark", "--net", "any.onnx", "--precision", "int16"]) == 1
     assert capsys.readouterr() == ("", "nobi: any.onnx: int16 is only for other networks\n")
 
 
@@ -104,7 +104,7 @@ def test_many_settings_make_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_bad_lists(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["benchmark", "--net", "any.onnx", *arguments]) == 2
+    assert command_line.run(["benchmark", "--net", "any.onnx", *arguments]) == 2
     assert message in capsys.readouterr().err
 
 
@@ -119,7 +119,7 @@ def test_bad_lists(arguments: list[str], message: str, capsys: pytest.CaptureFix
     ],
 )
 def test_what_cannot_be_measured(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["benchmark", *arguments]) == 1
+    assert command_line.run(["benchmark", *arguments]) == 1
     assert capsys.readouterr() == ("", f"nobi: {message}\n")
 
 

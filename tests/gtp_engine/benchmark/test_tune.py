@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gtp_engine import cli
+from gtp_engine import command_line
 from gtp_engine.benchmark import trials, tune
 from gtp_engine.benchmark.trials import Choice, Trial
 from gtp_engine.configuration.configuration import Configuration
@@ -152,7 +152,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def tuned(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert cli.run(["tune", "--net", "any.bin.gz", "--size", "5", "--seconds", "5", *arguments]) == 0
+    assert command_line.run(["tune", "--net", "any.bin.gz", "--size", "5", "--seconds", "5", *arguments]) == 0
     return capsys.readouterr().out
 
 
@@ -237,7 +237,7 @@ def test_a_dry_run_does_not_take_a_wrong_name_for_a_new_file(
     opened: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     missing = str(tmp_path / "typo.toml")
-    assert cli.run(["tune", "--net", "any.bin.gz", "--seconds", "5", "--dry-run", "--config", missing]) == 1
+    assert command_line.run(["tune", "--net", "any.bin.gz", "--seconds", "5", "--dry-run", "--config", missing]) == 1
     assert "No such file or directory" in capsys.readouterr().err
 
 
@@ -306,7 +306,7 @@ def test_networks_that_give_no_choice(
 
 
 def test_without_a_network(user_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["tune", "--net", "any.bin.gz", "--set", "player=rave"]) == 1
+    assert command_line.run(["tune", "--net", "any.bin.gz", "--set", "player=rave"]) == 1
     assert "only the player nobi" in capsys.readouterr().err
     assert not user_file.exists()
 
@@ -341,7 +341,7 @@ def test_the_network_follows_the_time_of_a_move(
 ) -> None:
     if before is not None:
         write_values(user_file, {"net": before})
-    assert cli.run(["tune", "--size", "9", "--time", seconds, "--set", "workers=1", "--set", "batch=1"]) == 0
+    assert command_line.run(["tune", "--size", "9", "--time", seconds, "--set", "workers=1", "--set", "batch=1"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("compared  strong (")
     assert ("wrote net = " in out) is (is_enough != (before == FOR_PROCESSORS))
@@ -355,7 +355,7 @@ def test_a_network_that_was_named_or_is_not_ranked_stays(
     own.write_bytes(b"any")
     for arguments, file in ((["--net", "strong"], {}), ([], {"net": str(own)})):
         write_values(user_file, {"visits": 7, **file})
-        assert cli.run(["tune", "--size", "9", "--time", "0.02", *arguments]) == 0
+        assert command_line.run(["tune", "--size", "9", "--time", "0.02", *arguments]) == 0
         assert "compared" not in capsys.readouterr().out
         assert load(None, [], {}).values == {"visits": 7, **file}
 
@@ -368,7 +368,7 @@ def test_the_network_is_written_also_where_settings_cannot_be_compared(
         return Choice(present, present, [present], needed=99.0)
 
     monkeypatch.setattr(tune, "choose", choose)
-    assert cli.run(["tune", "--size", "9", "--time", "5", "--set", "workers=1"]) == 0
+    assert command_line.run(["tune", "--size", "9", "--time", "5", "--set", "workers=1"]) == 0
     out = capsys.readouterr().out
     assert "stronger than the one so far" in out
     assert "takes --seconds 99 or more" in out

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 from unittest.mock import patch
 
-from gtp_engine import cli
+from gtp_engine import command_line
 from gtp_engine.configuration.settings import EngineSettings
 from nets.evaluator import ConstantEvaluator
 from tests.gtp_engine.clients.talk import GaveUp
@@ -31,7 +31,7 @@ def settings_of(arguments: tuple[str, ...]) -> EngineSettings:
         patch.dict(os.environ, {"NOBI_CONFIG_DIR": folder}),
         patch("gtp_engine.gtp.loop.run_gtp", return_value=0) as started,
     ):
-        assert cli.run([*arguments]) == 0, arguments
+        assert command_line.run([*arguments]) == 0, arguments
     settings: EngineSettings = started.call_args.args[0]
     return settings
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gtp_engine import cli
+from gtp_engine import command_line
 from gtp_engine.cluster import tasks
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
@@ -35,7 +35,7 @@ def test_one_line_says_what_to_install(
     game = tmp_path / "game.sgf"
     game.write_text("(;SZ[9];B[ee];W[cc])")
     monkeypatch.setitem(sys.modules, "distributed", None)
-    assert cli.run([str(game) if word == "GAME" else word for word in command]) == 1
+    assert command_line.run([str(game) if word == "GAME" else word for word in command]) == 1
     assert capsys.readouterr().err == (
         'nobi: a cluster needs Dask: pip install "nobi[cluster]", or pipx inject nobi distributed\n'
     )

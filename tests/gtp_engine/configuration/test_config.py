@@ -11,7 +11,7 @@ import pytest
 
 from go_rules.rule_names import OTHER_NAMES, PRESETS, rules_from_object
 from go_rules.rules import Rules
-from gtp_engine import cli
+from gtp_engine import command_line
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.edit import changed, template
 from gtp_engine.configuration.katago import Adopted
@@ -62,7 +62,7 @@ def test_a_network_that_has_gone_is_one_line_and_the_embedded_one_plays(
     write(file, 'net = "mine.onnx"\n')
     assert load(file, ["net=fast"], {}).net == embedded_network()
     assert load(file, ["net=fast"], {}).complaints == (f"--set: {gone}",)
-    assert cli.run(["gtp", "--net", "fast", "--player", "uct"]) == 1
+    assert command_line.run(["gtp", "--net", "fast", "--player", "uct"]) == 1
     assert capsys.readouterr().err.splitlines()[0] == f"nobi: {gone}"
 
 
@@ -299,23 +299,26 @@ def test_declarations() -> None:
 
 
 def test_nobi_config_shows_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["config", "--set", "cpuct=1.25"]) == 0
+    assert command_line.run(["config", "--set", "cpuct=1.25"]) == 0
     out = capsys.readouterr().out
     assert [line.split()[1:3] for line in out.splitlines() if line.startswith("*")] == [["cpuct", "1.25"]]
-    assert cli.run(["config", "--json", "--set", "visits=3"]) == 0
+    assert command_line.run(["config", "--json", "--set", "visits=3"]) == 0
     assert json.loads(capsys.readouterr().out)["visits"] == 3
-    assert cli.run(["config", "--write"]) == 0
+    assert command_line.run(["config", "--write"]) == 0
     assert (tmp_path / "user" / "config.toml").read_text(encoding="utf-8") == template()
-    assert cli.run(["config", "--write"]) == 1
+    assert command_line.run(["config", "--write"]) == 1
     assert "exists already" in capsys.readouterr().err
     other = tmp_path / "other.toml"
-    assert cli.run(["config", "--write", "--config", str(other), "--set", "visits=300", "--set", "cpuct=1.5"]) == 0
+    assert (
+        command_line.run(["config", "--write", "--config", str(other), "--set", "visits=300", "--set", "cpuct=1.5"])
+        == 0
+    )
     assert load(other, [], {}).values == {"visits": 300, "cpuct": 1.5}
     assert other.read_text(encoding="utf-8").count("\n") == template().count("\n") + 2, "the rest is the template"
 
 
 def test_nobi_players(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["players"]) == 0
+    assert command_line.run(["players"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == list(PLAYERS)
     assert "`network`" in lines[0], "its former name is told"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gtp_engine import cli
+from gtp_engine import command_line
 from gtp_engine.configuration.sources import load
 from nobi_machine.parameters import MAX_FILE_BYTES, ParameterError, from_values
 from tests.gtp_engine.configuration.test_users_files import start
@@ -140,8 +140,8 @@ def test_paths_that_are_not_utf8(tmp_path: Path, capsys: pytest.CaptureFixture[s
     folder.mkdir()
     (folder / "config.toml").write_text("visits = 7\n")
     assert load(folder / "config.toml", [f"net={folder}/a.onnx"], {}).net == folder / "a.onnx"
-    assert cli.run(["config", "--json", "--set", f"log={folder}/log"]) == 0
-    assert cli.run(["config", "--set", f"log={folder}/log"]) == 0
+    assert command_line.run(["config", "--json", "--set", f"log={folder}/log"]) == 0
+    assert command_line.run(["config", "--set", f"log={folder}/log"]) == 0
     capsys.readouterr()
-    assert cli.run(["gtp", "--net", f"{folder}/a.onnx"]) == 1
+    assert command_line.run(["gtp", "--net", f"{folder}/a.onnx"]) == 1
     assert capsys.readouterr().err == rf"nobi: {tmp_path}/\udcff\udce9/a.onnx: No such file or directory" + "\n"

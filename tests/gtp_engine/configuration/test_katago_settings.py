@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from go_rules.rule_names import named_rules
-from gtp_engine import cli
+from gtp_engine import command_line
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.katago import Adopted, Settings, adopt, of_a_game, read_settings
 from gtp_engine.errors import UserError
@@ -196,7 +196,7 @@ def test_what_is_wrong_in_a_file_is_a_line_and_on_the_command_line_an_error(
     first.write_text("maxVisits = many\nmaxPlayouts = 5\nnumAnalysisThreads = 0\nno pair\n", encoding="utf-8")
     second.write_text("maxPlayouts = few\n", encoding="utf-8")
     files = ["-config", str(first), "-config", str(second), "-config", str(tmp_path)]
-    assert cli.run([tool, *files]) == 1
+    assert command_line.run([tool, *files]) == 1
     lines = [
         f"{printable_path(first)}: line 4: not name = value: no pair; ignored",
         f"{printable_path(first)}: maxVisits must be a whole number, not many; ignored",
@@ -209,9 +209,9 @@ def test_what_is_wrong_in_a_file_is_a_line_and_on_the_command_line_an_error(
         assert found[0].values == {"playouts": 5}
     assert list(found[0].complaints) == lines
     capsys.readouterr()
-    assert cli.run([tool, *files, "-override-config", "maxVisits=1,maxPlayouts=no"]) == 1
+    assert command_line.run([tool, *files, "-override-config", "maxVisits=1,maxPlayouts=no"]) == 1
     assert capsys.readouterr().err == "nobi: -override-config: maxPlayouts must be a whole number, not no\n"
-    assert cli.run([tool, *files, "-config", str(tmp_path / "third.cfg")]) == 1
+    assert command_line.run([tool, *files, "-config", str(tmp_path / "third.cfg")]) == 1
     assert capsys.readouterr().err == f"nobi: {printable_path(tmp_path / 'third.cfg')}: No such file or directory\n"
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from gtp_engine import cli
+from gtp_engine import command_line
 from gtp_engine.configuration import parameters
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.edit import write_values
@@ -175,7 +175,7 @@ def test_a_departed_value_is_a_line_on_the_command_line_too(file: Path, capsys: 
         configuration = load(None, settings, options)
         assert (configuration.engine.precision, configuration.complaints) == ("auto", (line,))
     for command in ("gtp", "benchmark"):
-        assert cli.run([command, "--precision", "int8", "--net", "gone.bin.gz"]) == 1
+        assert command_line.run([command, "--precision", "int8", "--net", "gone.bin.gz"]) == 1
         assert capsys.readouterr().err == f"nobi: {gone}\nnobi: gone.bin.gz: No such file or directory\n"
     adopted = adopt(Settings({"precision": "int8"}, {}, []), of_a_game(False))
     assert (adopted.values, adopted.reasons) == ({"precision": "auto"}, [gone])

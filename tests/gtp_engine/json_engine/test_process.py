@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gtp_engine import cli
+from gtp_engine import command_line
 from gtp_engine.stdio import MAX_LINE
 from nobi_machine.text import printable_path
 from tests.conftest import REPOSITORY
@@ -153,7 +153,7 @@ def test_nobody_listens_any_more(started: Any) -> None:
 def test_what_is_wrong_with_the_command_line(
     options: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.run(["analysis", *options]) == 1
+    assert command_line.run(["analysis", *options]) == 1
     text = capsys.readouterr().err
     assert words in text or native(words) in text
     assert text.count("\n") == 1

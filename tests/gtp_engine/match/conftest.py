@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from go_rules.rule_names import preset
-from gtp_engine import cli
+from gtp_engine import command_line
 from gtp_engine.match.client import ErrorLog
 from gtp_engine.match.engines import Engine, Terms
 from gtp_engine.match.openings import NO_OPENING, Opening
@@ -39,7 +39,7 @@ def nobi(subcommand: str) -> Callable[..., tuple[int, str, str]]:
     """What runs a subcommand: it returns the exit code, and what was written to stdout and stderr."""
 
     def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-        code = cli.run([subcommand, *map(str, arguments)])
+        code = command_line.run([subcommand, *map(str, arguments)])
         out, err = capsys.readouterr()
         return code, out, err
 

@@ -18,10 +18,10 @@ import pytest
 
 from go_rules.points import to_vertex
 from go_rules.sgf.reader import read_sgf
-from gtp_engine import cli
+from gtp_engine import command_line
 from gtp_engine.errors import UserError
 from gtp_engine.match.conditions import read_conditions
-from gtp_engine.match.engines import engine_command
+from gtp_engine.match.engines import Engine, Terms, engine_command
 from gtp_engine.match.play import Contest, Series
 from gtp_engine.match.record import GameRecord, MatchTerms
 from gtp_engine.match.table import print_result, summary
@@ -87,7 +87,7 @@ def test_a_second_match_at_the_same_time_is_refused(
     with folder_for_one(folder):
         code, _, err = match(WINNER, LOSER, *small(folder, 1))
         assert (code, err) == (1, f"nobi: {folder}: another process is working in this folder\n")
-        assert cli.run(["tournament", WINNER, LOSER, *map(str, small(folder, 1))]) == 1
+        assert command_line.run(["tournament", WINNER, LOSER, *map(str, small(folder, 1))]) == 1
         assert "another process is working in this folder" in capsys.readouterr().err
     assert match(WINNER, LOSER, *small(folder, 1))[0] == 0
 
@@ -249,6 +249,25 @@ def test_interrupting_leaves_no_engine_behind(tmp_path: Path, number: signal.Sig
     _, err = match.communicate(timeout=PATIENCE)
     assert match.returncode == 130
     assert "Traceback" not in err
+    assert processes_with(str(log)) == []
+
+
+def test_an_engine_that_is_interrupted_while_it_prepares_is_not_waited_for(
+    tmp_path: Path, match: Match, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be compiling, and answer no `quit`."""
+    prepare = Engine.prepare
+
+    def interrupted(engine: Engine, terms: Terms) -> None:
+        prepare(engine, terms)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Engine, "prepare", interrupted)
+    log = tmp_path / "log"
+    code, _, _ = match(stub("--log", str(log)), WINNER, *small(tmp_path / "m"))
+    assert code == 130
+    assert "komi" in log.read_text()
+    assert "quit" not in log.read_text()
     assert processes_with(str(log)) == []
 
 

@@ -35,7 +35,7 @@ def test_the_board_is_drawn_with_names_handicap_points_and_the_last_move() -> No
 def test_a_person_and_nobi_play_in_turns(tmp_path: Path) -> None:
     kept = tmp_path / "game.sgf"
     shown = play(*QUICK, "--size", "9", kept, text=lines("E5", "c3"))
-    assert shown.startswith("for strong play: nobi networks ")
+    assert shown.startswith("for stronger play: nobi networks ")
     assert "Nobi is the player nobi with the network nobi-" in shown
     assert ", at most 50 visits a move; " in shown
     assert shown.count("Nobi (white, O): ") == 2

@@ -21,7 +21,7 @@ from sgfmill import sgf
 from go_rules.points import BLACK, PASS, WHITE, from_vertex
 from go_rules.rule_names import DEFAULT_RULES
 from go_rules.sgf.reader import parse_sgf
-from gtp_engine import cli
+from gtp_engine import command_line
 from gtp_engine.review.judged import JudgedMove, Opinion, Review, Summary, as_json, notes_of, worst
 from gtp_engine.review.search import Plan, Stretch
 from nobi_machine.units import Results, Unit
@@ -43,7 +43,7 @@ def reviewed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Reviewed:
     def run(content: str | bytes, *options: str, code: int = 0) -> Any:
         (tmp_path / "game.sgf").write_bytes(content if isinstance(content, bytes) else content.encode())
         files = [str(tmp_path / "game.sgf"), "--out", str(tmp_path / "out.sgf")]
-        assert cli.run(["review", *files, *QUICK, *options]) == code
+        assert command_line.run(["review", *files, *QUICK, *options]) == code
         return capsys.readouterr()
 
     return run
@@ -275,7 +275,7 @@ def test_a_folder_without_permission_is_told_before_the_work(
     record = tmp_path / "game.sgf"
     record.write_text(RECORD)
     tmp_path.chmod(0o500)
-    assert cli.run(["review", str(record), "--out", str(tmp_path / "out.sgf")]) == 1
+    assert command_line.run(["review", str(record), "--out", str(tmp_path / "out.sgf")]) == 1
     assert "out.sgf.part: Permission denied" in capsys.readouterr().err
     tmp_path.chmod(0o700)
 
@@ -317,7 +317,7 @@ def test_mistakes_get_one_line(
     (tmp_path / "empty.sgf").write_text("(;SZ[9])")
     (tmp_path / "reviewed.sgf").write_text("(;SZ[9]C[Review by Nobi with x];N[x]C[opening];B[ee])")
     there = sorted(tmp_path.iterdir())
-    assert cli.run(["review", *arguments]) == 1
+    assert command_line.run(["review", *arguments]) == 1
     assert capsys.readouterr() == ("", f"nobi: {native(message)}\n")
     assert sorted(tmp_path.iterdir()) == there
     assert (tmp_path / "game.sgf").read_text() == RECORD
@@ -335,7 +335,7 @@ def test_the_games_of_a_folder_are_reviewed(tmp_path: Path, capsys: pytest.Captu
     (source / "more" / "a.SGF").write_text(RECORD.replace("ee", "dd"))
     (source / "b.sgf").write_text("(;SZ[9]AW[aa]AB[ba][ab];B[ee])")
     (source / "notes.txt").write_text(RECORD)
-    assert cli.run(["review", str(source), *QUICK]) == 1
+    assert command_line.run(["review", str(source), *QUICK]) == 1
     printed = capsys.readouterr()
     assert printed.err == f"nobi: {source / 'b.sgf'}: the position set up is impossible: no liberties\n"
     lines = [line.split("│")[1:-1] for line in printed.out.splitlines() if "a.s" in line.lower()]
@@ -346,14 +346,14 @@ def test_the_games_of_a_folder_are_reviewed(tmp_path: Path, capsys: pytest.Captu
     (source / "c.sgf").write_text(RECORD.replace("ee", "ef"))
     (source / "b.sgf").unlink()
     (out / "a.sgf").unlink()
-    assert cli.run(["review", str(source), *QUICK, "--json"]) == 0
+    assert command_line.run(["review", str(source), *QUICK, "--json"]) == 0
     assert [Path(game["file"]).name for game in json.loads(capsys.readouterr().out)["games"]] == [
         "a.sgf",
         "c.sgf",
         "a.SGF",
     ]
     assert games_in(out).items() > first.items()
-    assert cli.run(["review", str(source), "--visits", "8", "--set", "workers=1"]) == 1
+    assert command_line.run(["review", str(source), "--visits", "8", "--set", "workers=1"]) == 1
     assert capsys.readouterr().err.count("exists already, and is left as it is") == 3
 
 
@@ -371,7 +371,7 @@ def test_what_was_killed_goes_on_and_comes_to_the_same(tmp_path: Path, monkeypat
     record, once, often = (tmp_path / name for name in ("game.sgf", "once.sgf", "often.sgf"))
     record.write_text(LONG)
     command = ["review", str(record), *QUICK, "--parallel", "2", "--out"]
-    assert cli.run([*command, str(once)]) == 0
+    assert command_line.run([*command, str(once)]) == 0
     done: list[str] = []
     add = Results.add
 
@@ -381,7 +381,7 @@ def test_what_was_killed_goes_on_and_comes_to_the_same(tmp_path: Path, monkeypat
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Results, "add", killed)
-    while cli.run([*command, str(often)]) == 130:
+    while command_line.run([*command, str(often)]) == 130:
         found = tmp_path / "often.sgf.part" / "review.results"
         found.write_bytes(found.read_bytes() + b"0123")
     assert len(done) == len(set(done)) == 9
@@ -392,12 +392,12 @@ def test_what_was_killed_goes_on_and_comes_to_the_same(tmp_path: Path, monkeypat
 def test_results_that_somebody_changed_get_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "game.sgf").write_text(RECORD)
     command = ["review", str(tmp_path), "--out", str(tmp_path / "out"), *QUICK]
-    assert cli.run(command) == 0
+    assert command_line.run(command) == 0
     results = tmp_path / "out" / "review.results"
     for text, message in (("{}", "the result that was kept is damaged"), ("\nno", "not a file of results")):
         results.write_text(results.read_text()[:33] + text + "\n")
         capsys.readouterr()
-        assert cli.run(command) == 1
+        assert command_line.run(command) == 1
         (line,) = capsys.readouterr().err.splitlines()
         assert f"{message}; choose another --out" in line
 
@@ -467,7 +467,7 @@ def test_a_file_without_variations_is_the_same_with_them(tmp_path: Path) -> None
     record, targets = tmp_path / "game.sgf", [tmp_path / "a.sgf", tmp_path / "b.sgf"]
     record.write_text(RECORD)
     for target, more in zip(targets, ([], ["--variations"]), strict=True):
-        assert cli.run(["review", str(record), "--out", str(target), *QUICK, *more]) == 0
+        assert command_line.run(["review", str(record), "--out", str(target), *QUICK, *more]) == 0
     assert targets[0].read_bytes() == targets[1].read_bytes()
 
 
@@ -477,7 +477,7 @@ def test_where_the_points_went_is_said_in_the_file_and_as_json(
     record, target = tmp_path / "game.sgf", tmp_path / "out.sgf"
     record.write_text(RECORD)
     asked = ["review", str(record), "--out", str(target), "--set", "workers=1", "--visits", "40"]
-    assert cli.run([*asked, "--why", "--language", "ja", "--json"]) == 0
+    assert command_line.run([*asked, "--why", "--language", "ja", "--json"]) == 0
     corner = json.loads(capsys.readouterr().out)["moves"][3]
     assert corner["cause"]["text"].startswith(f"{corner['move']} lost about")
     assert corner["cause"]["points_lost"] > 2.0
@@ -488,7 +488,7 @@ def test_where_the_points_went_is_said_in_the_file_and_as_json(
 def test_only_a_network_knows_where_points_went(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     record = tmp_path / "game.sgf"
     record.write_text(RECORD)
-    assert cli.run(["review", str(record), "--why", "--player", "mc"]) == 1
+    assert command_line.run(["review", str(record), "--why", "--player", "mc"]) == 1
     assert "--why needs a player with a network" in capsys.readouterr().err
 
 
@@ -498,7 +498,7 @@ def test_pages_need_no_server_and_replace_nobodys_file(tmp_path: Path, capsys: p
     for path in (games / "a.sgf", games / "inner" / "b.sgf"):
         path.write_text(RECORD)
     asked = ["review", str(games), "--page", str(pages), *QUICK]
-    assert cli.run(asked) == 0
+    assert command_line.run(asked) == 0
     index, page = (pages / "index.html").read_text(), (pages / "inner" / "b.html").read_text()
     assert 'href="inner/b.html"' in index
     assert "Ann &amp; &lt;Bob&gt;" in index
@@ -509,7 +509,7 @@ def test_pages_need_no_server_and_replace_nobodys_file(tmp_path: Path, capsys: p
     assert corner["analysis"]["winrate"] > record["game"]["nodes"][3]["analysis"]["winrate"]
     (pages / "a.html").write_text("mine")
     capsys.readouterr()
-    assert cli.run(asked) == 1
+    assert command_line.run(asked) == 1
     assert "a.html: exists already, and is left as it is" in capsys.readouterr().err
     assert (pages / "a.html").read_text() == "mine"
 
@@ -523,7 +523,7 @@ def test_problems_are_kept_for_the_board_each_once(
     record = tmp_path / "game.sgf"
     record.write_text("(;SZ[9]PB[Ann]AB[cf][ce][cd][ef][ee][ed][dc]AW[df][de][dd][cg][eg][cb][eb]PL[B];B[ai];W[dg])")
     for out, new in (("a.sgf", 1), ("b.sgf", 0)):
-        assert cli.run(["review", str(record), "--out", str(tmp_path / out), "--problems", *QUICK]) == 0
+        assert command_line.run(["review", str(record), "--out", str(tmp_path / out), "--problems", *QUICK]) == 0
         assert f"new problems: {new}" in capsys.readouterr().err
     (problem,) = (tmp_path / "data" / "problems").iterdir()
     assert [move.point for move in parse_sgf(problem.read_bytes()).moves][:1] == [from_vertex("D3", 9, 9)]

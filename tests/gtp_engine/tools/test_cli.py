@@ -76,6 +76,9 @@ def test_version_as_katagoanal_asks_for_it(capsys: pytest.CaptureFixture[str]) -
         (["gtp", "--player", "puct", "--set", "puct.c_init=-1"], 1, "puct.c_init must be 0 to 100, not -1"),
         (["gtp", "--config", "/no/such.toml"], 1, "/no/such.toml: No such file or directory"),
         (["convert", "/no/such.bin.gz", "x.onnx"], 1, "/no/such.bin.gz: No such file or directory"),
+        (["export"], 2, "Missing argument 'RUN'"),
+        (["export", "a"], 2, "Missing argument 'OUT'"),
+        (["export", "a", "b", "./a", "c.bin.gz"], 1, "a run is named twice"),
         (["convert", "a", "b"], 1, "b: the converted network's name must end in .onnx"),
     ],
 )
@@ -97,7 +100,8 @@ def test_without_a_compiler_no_player_runs(monkeypatch: pytest.MonkeyPatch, caps
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("NUMBA_NUM_THREADS", "0"), ("NUMBA_NUM_THREADS", "x"), ("NUMBA_OPT", "4")]
+    ("name", "value"),
+    [("NUMBA_NUM_THREADS", "0"), ("NUMBA_NUM_THREADS", "x"), ("NUMBA_OPT", "4"), ("NUMBA_CPU_FEATURES", "+avx2,fma")],
 )
 def test_values_that_numba_cannot_read(
     name: str, value: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -105,6 +109,12 @@ def test_values_that_numba_cannot_read(
     monkeypatch.setenv(name, value)
     assert command_line.run(["gtp"]) == 1
     assert capsys.readouterr().err.startswith(f"nobi: {name}={value}: numba takes ")
+
+
+def test_values_that_numba_cannot_read_are_one_line_of_every_command() -> None:
+    done = nobi("review", "none.sgf", env={**os.environ, "NUMBA_OPT": "abc"})
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "nobi: NUMBA_OPT=abc: numba takes 0, 1, 2, 3 or max\n"
 
 
 @pytest.mark.parametrize("command", ["gtp", "analysis"])

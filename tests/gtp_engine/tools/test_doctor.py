@@ -11,7 +11,10 @@ import pytest
 from gtp_engine import command_line
 from gtp_engine.tools import doctor
 from gtp_engine.tools.doctor import CHECKS, Check
+from nets.at_hand import PUBLISHED
+from nobi_machine.cache import NOWHERE
 from nobi_machine.shipped import Archive
+from tests.conftest import SMALL_NETWORK
 
 
 @pytest.fixture
@@ -56,6 +59,40 @@ def test_a_full_disk_is_a_remark(only: Doctor, monkeypatch: pytest.MonkeyPatch, 
     assert "note    cache: " in said
     assert "-> make room there" in said
     assert said.endswith("Nobi can play here.\n")
+
+
+def test_the_data_folder(only: Doctor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    monkeypatch.setenv("NOBI_DATA_DIR", str(data))
+    monkeypatch.setattr(doctor, "FREE_BYTES", 0)
+    assert f"ok      data folder is writable, and its networks are whole: {data}\n" in only.says(named("data"))
+    assert not data.exists(), "it is made when something is kept"
+    monkeypatch.setattr(doctor, "FREE_BYTES", 1 << 80)
+    assert f"note    data: {data}; " in only.says(named("data"))
+    data.touch()
+    said = only.says(named("data"), code=1)
+    assert f"FAILED  data: {data}: " in said
+    assert "; neither games nor networks are kept\n" in said
+    assert "\n        -> let NOBI_DATA_DIR name a folder" in said
+    monkeypatch.setattr("nobi_machine.cache.data_root", lambda: NOWHERE)
+    assert "FAILED  data: no home is known, " in only.says(named("data"), code=1)
+
+
+def test_a_damaged_network_in_the_data_folder(only: Doctor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("NOBI_DATA_DIR", str(tmp_path))
+    monkeypatch.setattr(doctor, "FREE_BYTES", 0)
+    published = PUBLISHED[-1]
+    network = tmp_path / "networks" / published.file_name
+    network.parent.mkdir()
+    network.write_bytes(SMALL_NETWORK.read_bytes())
+    other = f"not the published file, which has {published.size:,} bytes"
+    for size, wrong in ((network.stat().st_size, other), (published.size, "damaged")):
+        os.truncate(network, size)
+        said = only.says(named("data"))
+        assert f"note    data: {network}: {wrong}\n        -> nobi networks get {published.name}\n" in said
+    network.unlink()
+    (tmp_path / "networks" / "of_mine.bin.gz").touch()
+    assert "of_mine.bin.gz: no network of KataGo's, or damaged\n        -> remove it\n" in only.says(named("data"))
 
 
 def test_kernels_of_the_installation(only: Doctor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -106,7 +143,7 @@ def test_the_network_the_move_and_the_speed(only: Doctor, monkeypatch: pytest.Mo
     wanted = named("network", "move", "speed")
     said = only.says(wanted)
     assert "note    network: nobi-" in said
-    assert "\n        -> for strong play: nobi networks get b10c384h6nbttflrs\n" in said
+    assert "\n        -> for stronger play: nobi networks get b10c384h6nbttflrs\n" in said
     assert "ok      a move: " in said
     assert " visits a second on 19x19" in said
     monkeypatch.setattr(doctor, "SLOW", 1e9)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from gtp_engine import cli
+from gtp_engine import command_line
 from gtp_engine.command_line import nobi
 
 
@@ -91,7 +91,7 @@ def test_errors_are_one_line(
     error: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert cli.run(["mcts", *arguments]) != 0
+    assert command_line.run(["mcts", *arguments]) != 0
     _, err = capsys.readouterr()
     assert error in err
     assert err.count("\n") == 1

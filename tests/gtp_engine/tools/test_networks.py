@@ -632,14 +632,18 @@ def test_the_speed_is_remembered_for_the_settings_it_was_measured_with(
     assert known_rate(configuration) is None, "another file"
 
 
-def test_advice(folder: Path) -> None:
-    assert advice(Configuration()) == f"for strong play: nobi networks get {FOR_PROCESSORS}"
+def test_advice(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NOBI_CACHE_DIR", str(tmp_path / "cache"))
+    assert advice(Configuration()) == f"for stronger play: nobi networks get {FOR_PROCESSORS}"
     folder.mkdir(parents=True)
     (folder / f"{FOR_PROCESSORS}.bin.gz").touch()
-    assert advice(Configuration()) == f"for strong play: nobi networks get {FOR_PROCESSORS}", "a damaged file"
+    assert advice(Configuration()) == f"for stronger play: nobi networks get {FOR_PROCESSORS}", "a damaged file"
     os.truncate(folder / f"{FOR_PROCESSORS}.bin.gz", PUBLISHED[0].size)
-    assert advice(Configuration()) == f"for strong play: nobi networks use {FOR_PROCESSORS}"
+    assert advice(Configuration()) == f"for stronger play: nobi networks use {FOR_PROCESSORS}"
     assert advice(Configuration({"net": FOR_PROCESSORS})) == ""
+    keep_rate(Configuration({"net": FOR_PROCESSORS}), 20.0)
+    assert advice(Configuration(), 1.0) == f"for stronger play: nobi networks use {FOR_PROCESSORS}"
+    assert advice(Configuration(), 0.1) == "", "it makes two evaluations"
 
 
 def test_a_damaged_network_is_to_be_fetched_anew(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -653,7 +657,7 @@ def test_a_damaged_network_is_to_be_fetched_anew(folder: Path, capsys: pytest.Ca
     assert get
     assert FOR_PROCESSORS in rest.splitlines()[1]
     assert ": strong" in rest.splitlines()[-2]
-    assert rest.splitlines()[-1] == f"for strong play: nobi networks get {FOR_PROCESSORS}"
+    assert rest.splitlines()[-1] == f"for stronger play: nobi networks get {FOR_PROCESSORS}"
     for opening in (check_network, open_evaluator):
         with pytest.raises(EvaluatorError, match=rf"truncated.*; `nobi networks get {small}` fetches it anew$"):
             opening(Configuration({"net": small}))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gtp_engine import cli
+from gtp_engine import command_line
 from gtp_engine.errors import UserError
 from gtp_engine.match.openings import read_openings
 from tests.systems import needs_fifos
@@ -22,7 +22,7 @@ HUGE = "1" * 5_000
     "option", ["--komi", "--time", "--lag", "--hang", "--games", "--visits", "--max-moves", "--clock"]
 )
 def test_no_numbers(option: str, value: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["match", "none", "none", option, value]) == 2
+    assert command_line.run(["match", "none", "none", option, value]) == 2
     text = capsys.readouterr().err
     assert text.startswith("nobi: ")
     assert text.count("\n") == 1
@@ -31,7 +31,7 @@ def test_no_numbers(option: str, value: str, capsys: pytest.CaptureFixture[str])
 
 @pytest.mark.parametrize("value", ["nan:1", "0:inf", HUGE + ":1", "0:1:2"])
 def test_no_elo(value: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["match", "none", "none", "--sprt", value]) == 2
+    assert command_line.run(["match", "none", "none", "--sprt", value]) == 2
     assert len(capsys.readouterr().err) < 400
 
 
@@ -40,12 +40,12 @@ def test_a_configuration_appears_whole(tmp_path: Path, capsys: pytest.CaptureFix
     path, limits = tmp_path / "config.toml", resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))  # as if the disk were full
     try:
-        assert cli.run(["config", "--write", "--config", str(path)]) == 1
+        assert command_line.run(["config", "--write", "--config", str(path)]) == 1
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert "File too large" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
-    assert cli.run(["config", "--write", "--config", str(path)]) == 0
+    assert command_line.run(["config", "--write", "--config", str(path)]) == 0
 
 
 @needs_fifos

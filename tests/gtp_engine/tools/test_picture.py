@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from gtp_engine import cli
+from gtp_engine import command_line
 from tests.gtp_engine.test_drawing import candidates, texts
 from tests.systems import native
 
@@ -18,7 +18,9 @@ RECORD = "(;SZ[9]KM[7]PB[Ann & <Bob>]PW[Carl];B[ee];W[gc];B[cg];W[gg])"
 def test_a_position_of_a_record(tmp_path: Path, arguments: tuple[str, ...], stones: int) -> None:
     record, target = tmp_path / "game.sgf", tmp_path / "out.svg"
     record.write_text(RECORD)
-    assert cli.run(["picture", str(target), str(record), "--visits", "8", "--set", "workers=1", *arguments]) == 0
+    assert (
+        command_line.run(["picture", str(target), str(record), "--visits", "8", "--set", "workers=1", *arguments]) == 0
+    )
     picture = ElementTree.fromstring(target.read_bytes())
     assert texts(picture)[:2] == ["Ann & <Bob> – Carl", f"move {stones}"]
     assert candidates(picture)
@@ -28,7 +30,10 @@ def test_a_position_of_a_record(tmp_path: Path, arguments: tuple[str, ...], ston
 def test_what_a_record_says_in_unknown_words_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     record = tmp_path / "game.sgf"
     record.write_text("(;SZ[9]KM[much]RU[Foo];B[ee])")
-    assert cli.run(["picture", str(tmp_path / "out.SVG"), str(record), "--visits", "2", "--set", "workers=1"]) == 0
+    assert (
+        command_line.run(["picture", str(tmp_path / "out.SVG"), str(record), "--visits", "2", "--set", "workers=1"])
+        == 0
+    )
     said = "KM[much] and RU[Foo] not understood: chinese-ogs rules, komi 7.5"
     assert capsys.readouterr().err == f"nobi: {record}: {said}\n"
 
@@ -39,7 +44,7 @@ def test_what_is_asked_for_goes_before_the_record(tmp_path: Path) -> None:
     drawn = []
     for arguments in ((), ("--komi", "100"), ("--komi", "0.5", "--rules", "japanese", "--size", "9")):
         command = ["picture", str(tmp_path / "out.svg"), str(record), "--visits", "8", "--set", "workers=1"]
-        assert cli.run([*command, "--set", "seed=1", *arguments]) == 0
+        assert command_line.run([*command, "--set", "seed=1", *arguments]) == 0
         drawn.append((tmp_path / "out.svg").read_bytes())
     assert drawn[0] == drawn[2] != drawn[1]
 
@@ -71,6 +76,6 @@ def test_mistakes_get_one_line(
     (tmp_path / "short.sgf").write_text("(;SZ[9];B[ee])")
     (tmp_path / "broken.sgf").write_text("hello")
     (tmp_path / "illegal.sgf").write_text("(;SZ[9]AW[aa]AB[ba][ab];B[ee])")
-    assert cli.run(["picture", *arguments]) == 1
+    assert command_line.run(["picture", *arguments]) == 1
     assert capsys.readouterr() == ("", f"nobi: {native(message)}\n")
     assert not (tmp_path / "out.svg").exists()

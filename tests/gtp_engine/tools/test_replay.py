@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gtp_engine import cli
+from gtp_engine import command_line
 from gtp_engine.session.log import without_folders
 from nobi_machine.launch import python_command
 from tests.conftest import REPOSITORY, SMALL_NETWORK
@@ -130,7 +130,7 @@ def changed(recorded: tuple[Path, bytes], tmp_path: Path, before: str, after: st
 def test_what_is_wrong_with_a_log_is_one_line(
     recorded: tuple[Path, bytes], tmp_path: Path, capsys: pytest.CaptureFixture[str], before: str, after: str, says: str
 ) -> None:
-    assert cli.run(["replay", str(changed(recorded, tmp_path, before, after))]) == 1
+    assert command_line.run(["replay", str(changed(recorded, tmp_path, before, after))]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert says in line
 

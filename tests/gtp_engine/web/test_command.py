@@ -11,11 +11,13 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 import pytest
 
-from gtp_engine.web.command import web
+from gtp_engine.web import command as web_command
+from gtp_engine.web.command import wait_without_pages, web
 from nobi_machine.interruption import EXIT_INTERRUPTED
 from nobi_machine.launch import python_command
 from tests.conftest import SMALL_NETWORK
@@ -143,6 +145,20 @@ class Desk:
             assert time.monotonic() < deadline
             time.sleep(0.05)
         return entered(links[number - 1])
+
+
+@pytest.mark.parametrize(
+    ("opened", "linger", "said", "looks"),
+    [(range(0), 2.0, 60.0, 61), (range(0), 90.0, 90.0, 91), (range(9, 20), 2.0, 2.0, 22), (range(9, 20), 0.0, 0.0, 21)],
+)
+def test_how_long_no_page_was_open(
+    opened: range, linger: float, said: float, looks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = count()
+    monkeypatch.setattr(web_command, "POLL_SECONDS", 1.0)
+    monkeypatch.setattr("time.sleep", lambda _seconds: None)
+    assert wait_without_pages(lambda: next(now) in opened, linger) == said
+    assert next(now) == looks
 
 
 @pytest.mark.skipif(IS_WINDOWS, reason="a browser of our own cannot be named there")

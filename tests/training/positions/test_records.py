@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from go_rules.game import Game
 from go_rules.points import BLACK, N_POINTS, PASS, point_at
 from go_rules.rule_names import preset
-from gtp_engine import cli
+from gtp_engine import command_line
 from nets.features import CAUGHT, CAUGHT_BEFORE, IN_TREE, LAST_MOVES, encode, new_scratch
 from nets.symmetry import symmetry_permutations
 from nobi_machine.text import printable_path
@@ -233,11 +233,11 @@ def test_games_are_gathered_from_files_and_folders(tmp_path: Path, capsys: pytes
         (folder / name).write_text(content)
     (folder / "notes.txt").write_text("no game")
     out = tmp_path / "games.npz"
-    assert cli.run(["records", str(out), str(tmp_path / "one.sgf"), str(tmp_path / "games")]) == 0
+    assert command_line.run(["records", str(out), str(tmp_path / "one.sgf"), str(tmp_path / "games")]) == 0
     said = capsys.readouterr().err
     assert f"3 games in {out}" in said
     one = tmp_path / "one.npz"
-    assert cli.run(["records", str(one), str(tmp_path / "one.sgf")]) == 0
+    assert command_line.run(["records", str(one), str(tmp_path / "one.sgf")]) == 0
     assert capsys.readouterr().err == f"1 game in {one}\n"
     assert "3 left out: cannot be read, or its moves are illegal" in said  # an empty one, and 9x9 with points off it
     for reason in ("with handicap", "of fewer than 30 moves", "a side moves twice"):
@@ -256,14 +256,14 @@ def test_all_games_of_a_collection_are_gathered(tmp_path: Path, capsys: pytest.C
     games = [sgf(GAME, C="(;"), sgf(GAME[:3]), sgf(OTHER, SZ="0"), sgf(OTHER), sgf(GAME)[:-1]]
     (tmp_path / "collection.Sgf").write_text("Two players\n" + "\n".join(games) + "\n")
     out = tmp_path / "games.npz"
-    assert cli.run(["records", str(out), str(tmp_path)]) == 0
+    assert command_line.run(["records", str(out), str(tmp_path)]) == 0
     said = capsys.readouterr().err
     assert "2 left out: cannot be read" in said
     assert "1 left out: of fewer than 30 moves" in said
     records = load_records(RecordsConfig(path=str(out)))
     assert games_of(records) == [GAME, OTHER]
     content = out.read_bytes()
-    assert cli.run(["records", str(out), str(tmp_path)]) == 1
+    assert command_line.run(["records", str(out), str(tmp_path)]) == 1
     assert capsys.readouterr().err == f"nobi: {printable_path(out)}: exists already\n"
     assert out.read_bytes() == content
 
@@ -271,8 +271,8 @@ def test_all_games_of_a_collection_are_gathered(tmp_path: Path, capsys: pytest.C
 def test_nothing_to_gather_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "short.sgf").write_text(sgf(GAME[:3]))
     out = tmp_path / "games.npz"
-    assert cli.run(["records", str(out), str(tmp_path)]) == 1
+    assert command_line.run(["records", str(out), str(tmp_path)]) == 1
     assert "no game to learn from: 1 of fewer than 30 moves" in capsys.readouterr().err
     assert not out.exists()
-    assert cli.run(["records", str(tmp_path / "games.txt"), str(tmp_path)]) == 1
+    assert command_line.run(["records", str(tmp_path / "games.txt"), str(tmp_path)]) == 1
     assert "ends in .npz" in capsys.readouterr().err

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from gtp_engine import cli
+from gtp_engine import command_line
 from gtp_engine.match.record import BY_BOARD
 from nets.katago.writer import encode_model
 from tests.gtp_engine.match.conftest import stub_command
@@ -109,7 +109,7 @@ def test_a_whole_generation_from_the_command_line(
     file = tmp_path / "learn.toml"
     file.write_text(describe(replace(settings, learn=replace(settings.learn, match_games=2, match_visits=2))))
     command = ["learn", str(run), "--config", str(file), "--budget", "1s", "--threads", "2"]
-    assert cli.run(command) == 0
+    assert command_line.run(command) == 0
     (generation,) = json.loads((run / GENERATIONS).read_text())
     (result,) = generation["match"]
     assert generation["kept"] == result["is_stronger"]

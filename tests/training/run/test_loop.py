@@ -15,7 +15,7 @@ from typing import NoReturn
 import numpy as np
 import pytest
 
-from gtp_engine import cli
+from gtp_engine import command_line
 from nets.katago.writer import encode_model
 from nets.open import open_network
 from nobi_machine.progress import StatusLine
@@ -115,7 +115,7 @@ def test_the_mean_of_runs_that_began_with_one_network(
         train_steps(folder, replace(settings, run=replace(settings.run, seed=seed)), 2 + seed, monkeypatch)
     one, two = (read_trained_network(folder).model.trunk.stem.weights for folder in runs)
     out = tmp_path / "mean.bin.gz"
-    assert cli.run(["export", *map(str, (*runs, out))]) == 0
+    assert command_line.run(["export", *map(str, (*runs, out))]) == 0
     mean = Network(read_student(out)).stem.to_model().weights
     assert not np.allclose(one, two, rtol=1e-6)
     np.testing.assert_allclose(mean, (one + two) / 2, rtol=1e-5, atol=1e-7)
@@ -125,7 +125,7 @@ def test_the_mean_of_runs_that_began_with_one_network(
     for name, shape in shapes.items():
         other = tmp_path / name
         train_steps(other, replace(config(records), network=shape), 1, monkeypatch)
-        assert cli.run(["export", *map(str, (runs[0], other, out))]) == 1
+        assert command_line.run(["export", *map(str, (runs[0], other, out))]) == 1
         assert f"{name}: its network has another shape than that of" in capsys.readouterr().err
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gtp_engine import cli
+from gtp_engine import command_line
 from nets.embedded import network_file
 from nets.evaluator import EvaluationRequest
 from nets.katago.model import AttentionBlock, BottleneckBlock, RmsTip
@@ -169,7 +169,7 @@ def test_nobi_train_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     command = ["train", str(run), *(word for setting in settings for word in ("-s", setting))]
     command += ["--pause-after", "0.01s", "--budget", "1h"]
     begin = [*command, "--from", str(file), "--without", "1,2"]
-    assert cli.run(begin) == 0
+    assert command_line.run(begin) == 0
     begun = Network(read_student(file, "1,2"))
     trained = load_checkpoint(run / CHECKPOINT, CPU).weights
     torch.testing.assert_close(trained["blocks.1.narrow.weight"], begun.blocks[1].narrow.weight.detach())
@@ -182,7 +182,7 @@ def test_nobi_train_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     file.unlink()  # the run has its own
     for again in ([*command, "--from", "strong"], command):
         step = load_checkpoint(run / CHECKPOINT, CPU).progress.step
-        assert cli.run(again) == 0
+        assert command_line.run(again) == 0
         assert load_checkpoint(run / CHECKPOINT, CPU).progress.step > step
     assert "has begun already; it goes on" in capsys.readouterr().err
     other = ["train", str(tmp_path / "other"), *command[2:], "--from", "strong"]
@@ -191,11 +191,11 @@ def test_nobi_train_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         ([*other, "-s", "network.channels=24"], "network.channels=24: the student has the shape of the network that"),
         ([*other, "--without", "7"], f"--without 7: {network_file()} has no block 7"),
     ):
-        assert cli.run(words) == 1
+        assert command_line.run(words) == 1
         message = capsys.readouterr().err
         assert complaint in message
         assert message.count("\n") == 1
     assert not (tmp_path / "other").exists()
     (run / START).unlink()
-    assert cli.run(command) == 1
+    assert command_line.run(command) == 1
     assert "not of this network" in capsys.readouterr().err
