@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
@@ -18,7 +20,15 @@ from gtp_engine.match.engines import engine_command, local_command, portable_com
 from nobi_machine.inputs import sha256
 from nobi_machine.units import Unit
 from tests.conftest import REPOSITORY, SMALL_NETWORK
-from tests.gtp_engine.cluster.trial_worker import TASK
+from tests.gtp_engine.cluster import trial_worker
+from tests.gtp_engine.cluster.trial_worker import TASK, Trial
+from tests.systems import PATIENCE
+
+HERE = tasks.Here(1, load(None, (), {}), threading.Event(), "worker", "kernels")
+
+
+def trial_job(settings: bytes, **files: str) -> bytes:
+    return msgspec.msgpack.encode(tasks.Job(TASK, settings, files))
 
 
 def test_commands_that_can_use_a_cluster_do_not_import_dask() -> None:
@@ -59,12 +69,71 @@ def test_a_worker_never_mixes_two_contents_of_a_file(tmp_path: Path, monkeypatch
     monkeypatch.setitem(tasks.KINDS, TASK, "tests.gtp_engine.cluster.trial_worker")
     net = tmp_path / f"{sha256(b'old')[: tasks.HASH]}-net.bin"
     net.write_bytes(b"old")
-    here = tasks.Here(1, load(None, (), {}), threading.Event(), "worker", "kernels")
-    job, unit = msgspec.msgpack.encode(tasks.Job(TASK, b"settings", {"net": net.name})), Unit("unit", TASK, b"read")
-    desk = tasks.Desk(here, tmp_path)
+    job, unit = trial_job(b"settings", net=net.name), Unit("unit", TASK, b"read")
+    desk = tasks.Desk(HERE, tmp_path)
     assert desk.carry_out(job, unit) == b"settings old"
     net.write_bytes(b"new")
     with pytest.raises(OSError, match="changed while it was in use"):
         desk.carry_out(job, unit)
     with pytest.raises(UserError, match=r"net\.bin: this worker has another file, or none"):
-        tasks.Desk(here, tmp_path).carry_out(job, unit)
+        tasks.Desk(HERE, tmp_path).carry_out(job, unit)
+
+
+FIRST_TOGETHER = """
+import sys, threading, time
+from contextlib import suppress
+from pathlib import Path
+import msgspec
+import training.selfplay as selfplay
+from gtp_engine.cluster import tasks
+from gtp_engine.configuration.sources import load
+from nobi_machine.units import Unit
+
+def dawdle(frame, event, argument):
+    if event == "call" and frame.f_code.co_name == "get_class_annotations":
+        if frame.f_locals["obj"] not in (tasks.Job, selfplay.Players):
+            time.sleep(0.05)
+
+def job(precision):
+    players = selfplay.Players(networks={}, precision=precision, leaves=None, config=selfplay.DataConfig())
+    return msgspec.msgpack.encode(tasks.Job("selfplay", msgspec.json.encode(players), {}))
+
+def open_it(job):
+    with suppress(KeyError):  # there is no network
+        desk.carry_out(job, Unit("unit", "selfplay", b""))
+
+desk = tasks.Desk(tasks.Here(1, load(None, (), {}), threading.Event(), "worker", "kernels"), Path())
+threads = [threading.Thread(target=open_it, args=(job(str(number)),)) for number in range(4)]
+threading.setprofile(dawdle)  # msgspec asks Python for the types that a type is made of
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+def test_several_jobs_may_be_opened_by_several_threads_at_once() -> None:
+    done = subprocess.run([sys.executable, "-c", FIRST_TOGETHER], cwd=REPOSITORY, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_units_of_an_open_job_do_not_wait_while_another_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(tasks.KINDS, TASK, trial_worker.__name__)
+    desk, unit = tasks.Desk(HERE, tmp_path), Unit("unit", TASK, b"read")
+    assert desk.carry_out(trial_job(b"first"), unit) == b"first"
+    begun, may_end = threading.Event(), threading.Event()
+
+    def open_slowly(settings: bytes, files: Mapping[str, Path], _here: tasks.Here) -> Trial:
+        begun.set()
+        assert may_end.wait(PATIENCE)
+        return Trial(settings, files)
+
+    monkeypatch.setattr(trial_worker, "open_job", open_slowly)
+    with ThreadPoolExecutor(2) as threads:
+        second = threads.submit(desk.carry_out, trial_job(b"second"), unit)
+        assert begun.wait(PATIENCE)
+        assert threads.submit(desk.carry_out, trial_job(b"first"), unit).result(PATIENCE) == b"first"
+        may_end.set()
+        assert second.result(PATIENCE) == b"second"
