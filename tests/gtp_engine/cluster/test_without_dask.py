@@ -20,11 +20,16 @@ from gtp_engine.match.engines import engine_command, local_command, portable_com
 from nobi_machine.inputs import sha256
 from nobi_machine.units import Unit
 from tests.conftest import REPOSITORY, SMALL_NETWORK
+from tests.first_together import first_together
 from tests.gtp_engine.cluster import trial_worker
 from tests.gtp_engine.cluster.trial_worker import TASK, Trial
 from tests.systems import PATIENCE
 
-HERE = tasks.Here(1, load(None, (), {}), threading.Event(), "worker", "kernels")
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tasks.Desk:
+    monkeypatch.setitem(tasks.KINDS, TASK, trial_worker.__name__)
+    return tasks.Desk(tasks.Here(1, load(None, (), {}), threading.Event(), "worker", "kernels"), tmp_path)
 
 
 def trial_job(settings: bytes, **files: str) -> bytes:
@@ -65,63 +70,46 @@ def test_the_networks_of_an_engine_travel_and_others_stay_as_they_are(words: lis
     assert local_command(sent, there) == expected
 
 
-def test_a_worker_never_mixes_two_contents_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(tasks.KINDS, TASK, "tests.gtp_engine.cluster.trial_worker")
-    net = tmp_path / f"{sha256(b'old')[: tasks.HASH]}-net.bin"
+def test_a_worker_never_mixes_two_contents_of_a_file(desk: tasks.Desk) -> None:
+    net = desk.folder / f"{sha256(b'old')[: tasks.HASH]}-net.bin"
     net.write_bytes(b"old")
     job, unit = trial_job(b"settings", net=net.name), Unit("unit", TASK, b"read")
-    desk = tasks.Desk(HERE, tmp_path)
     assert desk.carry_out(job, unit) == b"settings old"
     net.write_bytes(b"new")
     with pytest.raises(OSError, match="changed while it was in use"):
         desk.carry_out(job, unit)
     with pytest.raises(UserError, match=r"net\.bin: this worker has another file, or none"):
-        tasks.Desk(HERE, tmp_path).carry_out(job, unit)
+        tasks.Desk(desk.here, desk.folder).carry_out(job, unit)
 
 
-FIRST_TOGETHER = """
-import sys, threading, time
+SEVERAL_JOBS = """
+import threading
 from contextlib import suppress
 from pathlib import Path
 import msgspec
-import training.selfplay as selfplay
 from gtp_engine.cluster import tasks
 from gtp_engine.configuration.sources import load
 from nobi_machine.units import Unit
-
-def dawdle(frame, event, argument):
-    if event == "call" and frame.f_code.co_name == "get_class_annotations":
-        if frame.f_locals["obj"] not in (tasks.Job, selfplay.Players):
-            time.sleep(0.05)
-
-def job(precision):
-    players = selfplay.Players(networks={}, precision=precision, leaves=None, config=selfplay.DataConfig())
-    return msgspec.msgpack.encode(tasks.Job("selfplay", msgspec.json.encode(players), {}))
-
-def open_it(job):
-    with suppress(KeyError):  # there is no network
-        desk.carry_out(job, Unit("unit", "selfplay", b""))
+from training.selfplay import DataConfig, Players
 
 desk = tasks.Desk(tasks.Here(1, load(None, (), {}), threading.Event(), "worker", "kernels"), Path())
-threads = [threading.Thread(target=open_it, args=(job(str(number)),)) for number in range(4)]
-threading.setprofile(dawdle)  # msgspec asks Python for the types that a type is made of
-for thread in threads:
-    thread.start()
-for thread in threads:
-    thread.join()
+
+def decode(number):
+    players = Players(networks={}, precision=str(number), leaves=None, config=DataConfig())
+    job = tasks.Job("selfplay", msgspec.json.encode(players), {})
+    with suppress(KeyError):  # there is no network
+        desk.carry_out(msgspec.msgpack.encode(job), Unit("unit", "selfplay", b""))
 """
 
 
 def test_several_jobs_may_be_opened_by_several_threads_at_once() -> None:
-    done = subprocess.run([sys.executable, "-c", FIRST_TOGETHER], cwd=REPOSITORY, capture_output=True)
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert first_together(SEVERAL_JOBS, "Job", "Players") == (0, b"")
 
 
 def test_units_of_an_open_job_do_not_wait_while_another_is_opened(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: tasks.Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(tasks.KINDS, TASK, trial_worker.__name__)
-    desk, unit = tasks.Desk(HERE, tmp_path), Unit("unit", TASK, b"read")
+    unit = Unit("unit", TASK, b"read")
     assert desk.carry_out(trial_job(b"first"), unit) == b"first"
     begun, may_end = threading.Event(), threading.Event()
 
