@@ -125,3 +125,33 @@ def test_units_of_an_open_job_do_not_wait_while_another_is_opened(
         assert threads.submit(desk.carry_out, trial_job(b"first"), unit).result(PATIENCE) == b"first"
         may_end.set()
         assert second.result(PATIENCE) == b"second"
+
+
+def test_jobs_that_are_in_use_stay_open_and_so_does_the_latest(
+    desk: tasks.Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = list[bytes]()
+
+    def use(settings: bytes, *meanwhile: bytes) -> None:
+        desk.carry_out(trial_job(settings), Unit("unit", TASK, b" ".join(meanwhile)))
+
+    class Watched(Trial):
+        def __init__(self, settings: bytes) -> None:
+            self._settings = settings
+
+        def do(self, unit: Unit) -> bytes | None:
+            for each in unit.arguments.split():
+                use(each)
+            return b""
+
+        def close(self) -> None:
+            closed.append(self._settings)
+
+    monkeypatch.setattr(trial_worker, "open_job", lambda settings, _files, _here: Watched(settings))
+    use(b"first", b"second", b"third", b"fourth")
+    assert closed == [b"second", b"third"]
+    use(b"first")
+    use(b"fifth")
+    assert closed == [b"second", b"third", b"fourth"]
+    desk.close()
+    assert closed == [b"second", b"third", b"fourth", b"first", b"fifth"]
