@@ -154,7 +154,9 @@ async def serve(address: str, desk: Desk, own_cores: bool) -> None:
                     desk.here.stop.set()
                     await dask_worker.close(executor_wait=False)
         except (ValueError, TypeError, RuntimeError) as error:
-            raise UserError(f"{printable(address)}: {error}") from None
+            why = error.__cause__ if isinstance(error, RuntimeError) else None
+            if not isinstance(why, (OSError, ValueError)):  # it went just now, or has our name still
+                raise UserError(printable(f"{address}: {why or error}")) from None
         except (OSError, asyncio.TimeoutError):
             pass
         if was_there is not False and not ended.is_set():

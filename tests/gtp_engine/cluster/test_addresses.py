@@ -71,17 +71,21 @@ class Ended(Exception):
     """The test has seen enough."""
 
 
-def test_a_worker_tries_again_until_a_scheduler_answers(
+def test_a_worker_tries_again_until_a_scheduler_takes_it(
     desk: tasks.Desk, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    answers: Iterator[Exception | None] = iter([OSError(), asyncio.TimeoutError(), None])
+    answers: Iterator[Exception | None] = iter([OSError(), asyncio.TimeoutError(), None, None, None])
 
     async def reach(_address: str, _role: str) -> None:
         if (error := next(answers)) is not None:
             raise error
 
+    failures = iter([ValueError("name taken, worker"), OSError("closed")])
+
     def begun(*_: object, **__: Any) -> None:
-        raise Ended
+        if (reason := next(failures, None)) is None:
+            raise Ended
+        raise RuntimeError("Worker failed to start.") from reason
 
     monkeypatch.setattr(client, "reach", reach)
     monkeypatch.setattr(worker, "RETRY_SECONDS", 0)
