@@ -23,7 +23,8 @@ from typing import Any
 
 import msgspec
 from dask._task_spec import Task
-from distributed import Client, KilledWorker
+from distributed import Client, KilledWorker, Security
+from distributed.comm import connect
 from distributed.diagnostics.plugin import UploadFile
 
 from gtp_engine.cluster.tasks import HASH, NOBI, OURS, VERSIONS, Job
@@ -47,6 +48,15 @@ MOST_SET_ASIDE = 20
 """When so many units are, the work ends: something is wrong with all of them."""
 
 
+async def reach(address: str, role: str) -> None:
+    """Connect to a scheduler once, as a `client` or a `worker`, before Dask does: its Client would be left half open,
+    and its Worker would keep a wrong address of its own where the scheduler's name is not known yet.
+
+    Raises OSError and asyncio.TimeoutError where no scheduler answers, others where Dask's settings are at fault."""
+    connecting = connect(address, CONNECT_SECONDS, **Security().get_connection_args(role))
+    (await asyncio.wait_for(connecting, 2 * CONNECT_SECONDS)).abort()
+
+
 class Cluster:
     """A connection to a cluster, and what its workers have done."""
 
@@ -55,9 +65,10 @@ class Cluster:
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
         self.address = printable(address)
         try:
+            asyncio.run(reach(address, "client"))
             self._client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
-        except (OSError, ValueError, TypeError, RuntimeError) as error:
-            reason = str(error).split("\n")[0][:200]
+        except (OSError, asyncio.TimeoutError, ValueError, TypeError, RuntimeError) as error:
+            reason = str(error).split("\n")[0][:200] or "it says nothing"
             raise UserError(f"--cluster {self.address}: no scheduler of Dask's answers there ({reason})") from None
         self._started = time.monotonic()
         self._done = defaultdict[str, Counter[str]](Counter)

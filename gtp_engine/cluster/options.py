@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from gtp_engine.errors import UserError
+from nobi_machine.text import printable
 
 if TYPE_CHECKING:
     from gtp_engine.cluster.client import Cluster
@@ -24,18 +25,24 @@ def cluster_option(command: F) -> F:
     )(command)  # fmt: skip
 
 
-def require_dask() -> None:
-    """Raise UserError where Dask is not installed."""
+def require_dask(address: str) -> None:
+    """Raise UserError where Dask is not installed, or where no scheduler can have such an address."""
     try:
-        import distributed  # noqa: F401
+        import distributed
     except ImportError:
         raise UserError('a cluster needs Dask: pip install "nobi[cluster]", or pipx inject nobi distributed') from None
+    try:
+        host, port = distributed.comm.get_address_host_port(address)
+        if not host or not 0 < port < 1 << 16:
+            raise ValueError("a host is missing" if not host else f"there is no port {port}")
+    except ValueError as error:
+        raise UserError(printable(f"'{address}' is no address like tcp://192.168.1.10:8786: {error}")) from None
 
 
 @contextlib.contextmanager
 def opened_cluster(address: str) -> Iterator[Cluster]:
     """Connect to a cluster for as long as the body runs, and say at its end who did how much. Raises UserError."""
-    require_dask()
+    require_dask(address)
     from gtp_engine.cluster.client import Cluster
 
     cluster = Cluster(address)

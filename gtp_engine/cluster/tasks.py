@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -107,7 +107,6 @@ class Work(Protocol):
 
 @dataclass
 class _Open:
-    lock: threading.Lock = field(default_factory=threading.Lock)
     work: tuple[Work, Inputs] | None = None
     """None until the first unit has opened it."""
     used: int = 0
@@ -123,6 +122,8 @@ class Desk:
         """Where the files are that the cluster has sent."""
         self._jobs: dict[bytes, _Open] = {}
         self._lock = threading.Lock()
+        self._opening = threading.Lock()
+        """Held while a job is opened: msgspec crashes where two threads are the first that decode a type."""
 
     def carry_out(self, job: bytes, unit: Unit) -> bytes | None:
         """Do a unit of a job. Raises whatever the work raises."""
@@ -135,13 +136,7 @@ class Desk:
         for done in filter(None, done_with):
             done[0].close()
         try:
-            with opened.lock:
-                if opened.work is None:
-                    asked = msgspec.msgpack.decode(job, type=Job)
-                    inputs = self._inputs(asked.files)
-                    module = importlib.import_module(KINDS[asked.task])
-                    opened.work = module.open_job(asked.settings, inputs.files, self.here), inputs
-            work, inputs = opened.work
+            work, inputs = opened.work or self._open(opened, job)
             inputs.check()
             result = work.do(unit)
             inputs.check()
@@ -149,6 +144,16 @@ class Desk:
         finally:
             with self._lock:
                 opened.used -= 1
+
+    def _open(self, opened: _Open, job: bytes) -> tuple[Work, Inputs]:
+        """Open a job, unless another thread has done so meanwhile."""
+        with self._opening:
+            if opened.work is None:
+                asked = msgspec.msgpack.decode(job, type=Job)
+                inputs = self._inputs(asked.files)
+                module = importlib.import_module(KINDS[asked.task])
+                opened.work = module.open_job(asked.settings, inputs.files, self.here), inputs
+            return opened.work
 
     def _inputs(self, names: Mapping[str, str]) -> Inputs:
         """Find the files of a job. Raises UserError where this worker does not have one as it was sent."""

@@ -72,7 +72,7 @@ def worker(
     Whoever can reach the scheduler can run programs here: use it among machines that you trust (docs/cluster.md).
     It waits for a scheduler that is not there yet or is gone, until Ctrl-C.
     """
-    require_dask()
+    require_dask(address)
     configuration = load(config_file, settings, {"memory": memory, "device": device})
     if nice and hasattr(os, "nice"):
         os.nice(LOWEST)
@@ -82,7 +82,7 @@ def worker(
         tasks.desk = desk = _desk(configuration, threads or usable_cores(), Path(folder))
         note(f"worker {desk.here.name}: version {VERSION}, {amount(desk.here.threads, 'thread')}, {desk.here.kernels}")
         try:
-            asyncio.run(_serve(address, desk, own_cores))
+            asyncio.run(serve(address, desk, own_cores))
         finally:
             desk.close()
     os._exit(EXIT_INTERRUPTED)  # a unit that is not done yet would be waited for
@@ -122,10 +122,12 @@ def _offered(here: Here, own_cores: bool) -> dict[str, float]:
     return {name: here.threads for name, is_there in there.items() if is_there}
 
 
-async def _serve(address: str, desk: Desk, own_cores: bool) -> None:
+async def serve(address: str, desk: Desk, own_cores: bool) -> None:
     """Be a worker until SIGINT or SIGTERM. Raises UserError."""
     import dask
     from distributed import Worker
+
+    from gtp_engine.cluster.client import reach
 
     dask.config.set(UNWATCHED)
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
@@ -137,6 +139,7 @@ async def _serve(address: str, desk: Desk, own_cores: bool) -> None:
     was_there = None
     while not ended.is_set():
         try:
+            await reach(address, "worker")
             dask_worker = Worker(
                 address, nthreads=desk.here.threads, name=name, resources=resources, memory_limit=0,
                 local_directory=folder, dashboard=False, dashboard_address=None, death_timeout=30,
@@ -150,8 +153,10 @@ async def _serve(address: str, desk: Desk, own_cores: bool) -> None:
                 if ended.is_set():  # others take what is not done
                     desk.here.stop.set()
                     await dask_worker.close(executor_wait=False)
-        except ValueError as error:
-            raise UserError(f"{printable(address)}: {error}") from None
+        except (ValueError, TypeError, RuntimeError) as error:
+            why = error.__cause__ if isinstance(error, RuntimeError) else None
+            if not isinstance(why, (OSError, ValueError)):  # it went just now, or has our name still
+                raise UserError(printable(f"{address}: {why or error}")) from None
         except (OSError, asyncio.TimeoutError):
             pass
         if was_there is not False and not ended.is_set():

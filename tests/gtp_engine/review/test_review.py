@@ -8,8 +8,6 @@ import gzip
 import json
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,7 +24,7 @@ from gtp_engine.review.judged import JudgedMove, Opinion, Review, Summary, as_js
 from gtp_engine.review.search import Plan, Stretch
 from nobi_machine.units import Results, Unit
 from search.result import MoveInfo, SearchResult
-from tests.conftest import REPOSITORY
+from tests.first_together import first_together
 from tests.systems import native
 
 RECORD = "(;SZ[9]KM[7]PB[Ann & <Bob>]PW[[b\\]Carl]DT[2026-11-27];B[ee];W[gc];B[cg];W[aa];B[ff])"
@@ -402,33 +400,14 @@ def test_results_that_somebody_changed_get_a_line(tmp_path: Path, capsys: pytest
         assert f"{message}; choose another --out" in line
 
 
-FIRST_TOGETHER = """
-import sys, threading, time
-from gtp_engine.review.search import Stretch
-from nobi_machine.units import Unit
-
-def dawdle(frame, event, argument):
-    if event == "call" and frame.f_code.co_name == "get_class_annotations" and frame.f_locals["obj"] is not Stretch:
-        time.sleep(0.05)
-
-units = [Unit("part 1", "review", sys.argv[1].encode())] * 4
-threading.setprofile(dawdle)  # msgspec asks Python for the types that a type is made of
-threads = [threading.Thread(target=Stretch.of, args=(unit,)) for unit in units]
-for thread in threads:
-    thread.start()
-for thread in threads:
-    thread.join()
-"""
-
-
 def test_the_first_units_may_be_read_by_several_threads_at_once() -> None:
     rules = parse_sgf(RECORD.encode()).rules or DEFAULT_RULES
     stretch = Stretch(
         player="", width=9, height=9, steps=[(BLACK, 30)], handicap=0, rules=rules, komi=7.0, positions=[], visits=2
     )  # fmt: skip
-    arguments = msgspec.json.encode(stretch).decode()
-    done = subprocess.run([sys.executable, "-c", FIRST_TOGETHER, arguments], cwd=REPOSITORY, capture_output=True)
-    assert (done.returncode, done.stderr) == (0, b"")
+    unit = Unit("part 1", "review", msgspec.json.encode(stretch))
+    imports = "from gtp_engine.review.search import Stretch\nfrom nobi_machine.units import Unit\n"
+    assert first_together(f"{imports}def decode(number): Stretch.of({unit})", "Stretch") == (0, b"")
 
 
 def test_the_visits_are_divided() -> None:

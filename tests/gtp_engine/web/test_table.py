@@ -13,6 +13,7 @@ import pytest
 from gtp_engine.errors import UserError
 from nets.at_hand import PUBLISHED
 from tests.conftest import SMALL_NETWORK
+from tests.first_together import first_together
 from tests.gtp_engine.fakes import FakePlayer
 from tests.gtp_engine.web.browser import Browser, Server
 from tests.systems import PATIENCE
@@ -556,3 +557,24 @@ def test_what_another_program_wrote_or_changed_stays_and_the_game_is_kept_beside
     assert page.wait("message")["texts"][0]["key"] == "kept_elsewhere"
     assert len(list((data / "games").iterdir())) == 2
     assert kept.read_bytes() == b"(;SZ[9];B[aa])"
+
+
+# --- Requests -----------------------------------------------------------------------------------------------------
+
+FIRST_REQUESTS = """
+from contextlib import suppress
+from gtp_engine.configuration.configuration import Configuration
+from gtp_engine.errors import Refused
+from gtp_engine.web.streams import Streams
+from gtp_engine.web.table import Table
+
+table = Table(Configuration({"size": "9"}), Streams())
+
+def decode(number):
+    with suppress(Refused):
+        table.operations["new"](b'{"clock": {"main": 60, "periods": "three"}}')
+"""
+
+
+def test_several_threads_may_read_the_first_requests_at_once(data: Path) -> None:
+    assert first_together(FIRST_REQUESTS, "Request") == (0, b"")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 from collections import Counter
 
 import numpy as np
@@ -110,6 +111,15 @@ def test_several_workers_share_one_tree(name: str) -> None:
     assert 2970 <= result.visits <= 3000
     assert abs(sum(move.visits for move in result.moves) - 2999) < 30
     assert sorted(move.point for move in result.moves) == sorted([*board_points(9, 9), PASS])
+
+
+def test_a_player_that_is_closed_has_no_threads_any_more() -> None:
+    before, player = set(threading.enumerate()), player_of("uct", workers=2)
+    search(player, Game(5, 5, CHINESE, 0.5), 4)
+    begun = set(threading.enumerate()) - before
+    assert begun
+    player.close()
+    assert not begun & set(threading.enumerate())
 
 
 def visited(result: SearchResult) -> int:
