@@ -65,8 +65,8 @@ class TreeSearchParameters(ParameterTable, section="trees", title="All searches 
     """What all searches have that grow a tree."""
 
     virtual_loss: float = parameter(
-        1.0, "Losses a visit under way counts for.", unit="visits", low=0.0, high=1000.0,
-        kata="numVirtualLossesPerThread",
+        1.0, "Losses a visit under way counts for; the search of nobi takes 0.3 of that.", unit="visits",
+        low=0.0, high=1000.0, kata="numVirtualLossesPerThread",
     )  # fmt: skip
     memory: int = parameter(
         1024,

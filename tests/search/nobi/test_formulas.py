@@ -100,10 +100,10 @@ def test_puct_weight_inverts_puct() -> None:
 
 def test_virtual_losses_pull_towards_a_lost_game() -> None:
     utility, weight = formulas.with_virtual_losses(S, 0.5, 3.0, 2)
-    assert weight == pytest.approx(5.0)
-    assert utility == pytest.approx(0.5 + (-1.4 - 0.5) * 2 / 5)
+    assert weight == pytest.approx(3.6)
+    assert utility == pytest.approx(0.5 + (-1.4 - 0.5) * 0.6 / 3.6)
     utility, weight = formulas.with_virtual_losses(S, 0.5, 0.0, 1)
-    assert utility == pytest.approx(0.5 - 1.9 / 1.25)
+    assert utility == pytest.approx(0.5 - 1.9 * 0.3 / 0.55)
 
 
 def test_evaluation_weight() -> None:
