@@ -23,7 +23,7 @@ from search.result import MoveInfo, SearchResult, StopReason
 
 VISITS_A_WORKER = 8
 """The fewest visits to come for each worker that searches, as in KataGo."""
-FEW_VISITS, VISITS_A_LEAF = 56, 14
+FEW_VISITS, VISITS_A_LEAF = 100, 13
 """Visits to come that have one leaf evaluated at a time, and how many more it takes for another one, on a device."""
 
 FASTER = 1.3

@@ -65,12 +65,23 @@ def test_visits_are_exactly_as_asked(make: Maker, workers: int, count: int) -> N
     assert sum(move.edge_visits for move in result.moves) == count - 1
 
 
-@pytest.mark.parametrize(("count", "most"), [(8, 1), (100, 3), (300, 17), (1000, 64)])
+@pytest.mark.parametrize(("count", "most"), [(8, 1), (100, 1), (141, 3), (300, 15), (1000, 64)])
 def test_a_small_search_has_few_leaves_under_way(make: Maker, count: int, most: int) -> None:
     watched = Watched(FancifulEvaluator())
     player = make(watched, workers=2, batch=16, random_symmetry=False)
     player.search(SearchRequest(Game(9, 9), BLACK, visits(count)))
     assert most // 2 <= watched.most <= most
+
+
+def test_a_hundred_visits_find_on_a_device_what_they_find_on_one_core(make: Maker) -> None:
+    request = SearchRequest(Game(9, 9), BLACK, visits(100))
+    on_device, on_core = (
+        make(evaluator, workers=workers, batch=batch, random_symmetry=False).search(request).moves
+        for evaluator, workers, batch in ((Watched(FancifulEvaluator()), 2, 16), (FancifulEvaluator(), 1, 1))
+    )
+    assert [(move.point, move.visits, move.utility) for move in on_device] == [
+        (move.point, move.visits, move.utility) for move in on_core
+    ]
 
 
 def test_a_device_has_two_requests_before_it_answers_the_first(make: Maker) -> None:
