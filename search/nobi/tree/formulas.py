@@ -25,7 +25,7 @@ EXPLORE_OFFSET = 0.01
 
 LOSS_UNDER_WAY = 0.3
 """Losses that a visit under way counts for where `virtual_loss` is 1. A whole one, as in KataGo, drives visits to moves
-that nothing speaks for: 0.3 won 53 of 79 games with 8 of 400 visits under way, 48 of 69 with 32 of 500. 0.1 is less."""
+that nothing speaks for, some 100 Elo where 32 of 500 are under way; 0.1 is worse than 0.3 (docs/log/strength.md)."""
 
 
 @kernel
