@@ -14,7 +14,7 @@ pytest.importorskip("distributed", reason="Dask is missing")
 
 import distributed
 
-from gtp_engine import cli
+from gtp_engine import command_line
 from gtp_engine.cluster import client, tasks, worker
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
@@ -45,7 +45,7 @@ def test_a_bad_address_gets_a_line(
     monkeypatch.setattr(worker, "load", begun)
     monkeypatch.setattr(client, "Cluster", begun)
     for command in (["worker"], ["review", str(game), "--cluster"]):
-        assert cli.run([*command, address]) == 1
+        assert command_line.run([*command, address]) == 1
         (line,) = capsys.readouterr().err.splitlines()
         assert line.startswith(f"nobi: '{address}' is no address like tcp://192.168.1.10:8786: {reason}")
     assert list(tmp_path.iterdir()) == [game]
