@@ -25,7 +25,7 @@ EXPLORE_OFFSET = 0.01
 
 LOSS_UNDER_WAY = 0.3
 """Losses that a visit under way counts for where `virtual_loss` is 1. A whole one, as in KataGo, drives visits to moves
-that nothing speaks for, some 100 Elo where 32 of 500 are under way; 0.1 is worse than 0.3 (docs/log/strength.md)."""
+that nothing speaks for, which costs some 100 Elo where 32 of 500 are under way (docs/log/strength.md)."""
 
 
 @kernel
