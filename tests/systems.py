@@ -28,4 +28,6 @@ def native(message: str) -> str:
 
 def no_program() -> str:
     """What the system says of a program that it does not find."""
-    return ctypes.FormatError(2).strip(" .\n") if sys.platform == "win32" else "No such file or directory"
+    if sys.platform == "win32":  # as a statement, of which mypy always knows that it is not for here
+        return ctypes.FormatError(2).strip(" .\n")
+    return "No such file or directory"
