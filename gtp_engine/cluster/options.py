@@ -18,15 +18,18 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def cluster_option(command: F) -> F:
-    """Give a command the option `cluster`, whose value `opened_cluster` takes."""
+    """Give a command the option `cluster`, whose value is checked at once, and taken by `opened_cluster`."""
     return click.option(
-        "--cluster", metavar="ADDRESS",
+        "--cluster", metavar="ADDRESS", callback=lambda _context, _option, address: checked_address(address),
         help="Have the work done by a Dask cluster, whose workers are `nobi worker`: the address of its scheduler.",
     )(command)  # fmt: skip
 
 
-def require_dask(address: str) -> None:
-    """Raise UserError where Dask is not installed, or where no scheduler can have such an address."""
+def checked_address(address: str | None) -> str | None:
+    """Return the address, if there is one. Raises UserError where Dask is not installed, or where no scheduler can have
+    such an address."""
+    if address is None:
+        return None
     try:
         import distributed
     except ImportError:
@@ -37,12 +40,12 @@ def require_dask(address: str) -> None:
             raise ValueError("a host is missing" if not host else f"there is no port {port}")
     except ValueError as error:
         raise UserError(printable(f"'{address}' is no address like tcp://192.168.1.10:8786: {error}")) from None
+    return address
 
 
 @contextlib.contextmanager
 def opened_cluster(address: str) -> Iterator[Cluster]:
     """Connect to a cluster for as long as the body runs, and say at its end who did how much. Raises UserError."""
-    require_dask(address)
     from gtp_engine.cluster.client import Cluster
 
     cluster = Cluster(address)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import click
 
 from go_rules.points import MAX_SIZE
-from gtp_engine.cluster.options import require_dask
+from gtp_engine.cluster.options import checked_address
 from gtp_engine.configuration.parameters import Count, config_options
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
@@ -72,7 +72,7 @@ def worker(
     Whoever can reach the scheduler can run programs here: use it among machines that you trust (docs/cluster.md).
     It waits for a scheduler that is not there yet or is gone, until Ctrl-C.
     """
-    require_dask(address)
+    checked_address(address)
     configuration = load(config_file, settings, {"memory": memory, "device": device})
     if nice and hasattr(os, "nice"):
         os.nice(LOWEST)
