@@ -99,8 +99,8 @@ def puct_weight(value, mover_utility, explore, prior):
 def with_virtual_losses(s, mover_utility, weight, losses):
     """Return a move's utility U and weight w as if the `losses` visits on their way had been lost.
 
-    They are U + (-R - U) * v / (v + max(0.25, w)) and w + v, where v = 0.3 * losses * virtual_loss and R is the largest
-    utility.
+    They are U + (-R - U) * v / (v + max(0.25, w)) and w + v, where v = losses * virtual_loss * LOSS_UNDER_WAY and R is
+    the largest utility.
     """
     extra = losses * s.virtual_loss * LOSS_UNDER_WAY
     share = extra / (extra + max(0.25, weight))
